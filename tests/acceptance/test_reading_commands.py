@@ -73,7 +73,7 @@ def test_show_summarizes_the_run_from_its_ledger(examples: Path) -> None:
         "mode      scripted, by pretend-runner 1.0.0",
         "when      2026-11-15 09:00:00.000Z to 2026-11-15 09:00:30.000Z, 30.0s",
         "record    25 entries",
-        "spent     4 calls, 990 tokens (80 cached), $0.0042, 4.5s of work",
+        "spent     4 calls, 990 tokens (80 cached), $0.0042, 4.5s total call time",
         "ended     stopped",
         "",
         "task    state    reason  attempts  agent                        time  tokens     cost  verdicts",
@@ -120,7 +120,7 @@ def test_show_reports_that_a_run_is_paused_or_has_no_seal(tmp_path: Path) -> Non
 def test_an_empty_ledger_is_shown_and_listed(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
 
-    assert "ended     nothing: the ledger has no entries\n" in text("show", "empty", cwd=tmp_path)
+    assert "ended     not started: the ledger has no entries\n" in text("show", "empty", cwd=tmp_path)
     assert json.loads(text("show", "--json", "empty", cwd=tmp_path))["end"]["state"] == "empty"
     assert text("log", "empty", cwd=tmp_path) == ""
     assert forum("trace", "empty", "0", cwd=tmp_path).stderr == (

@@ -141,7 +141,7 @@ def test_an_exhausted_time_budget_ends_the_process(unruly: Unruly, does: str) ->
 
     assert (code, unruly.folder.task_states()) == (4, {"t0": "stopped: budget"}), (out, err)
     assert out.startswith("stopped (exit 4): 1 stopped")
-    assert "again     forum resume run --failed" in out
+    assert "retry     forum resume run --failed" in out
     assert "finished: stopped (1 stopped)" in err.splitlines()[-1]
     assert "1 stopped" in unruly.folder.read("summary.md")
     check_valid(unruly.folder.path / "run")

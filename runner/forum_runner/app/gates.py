@@ -84,10 +84,10 @@ async def decide(source: LedgerSource, request: DecisionRequest) -> Decision:
 def _decision(
     context: RunContext, gate: PendingGate, request: DecisionRequest
 ) -> tuple[dict[str, Any], dict[str, Body]]:
-    task, planned = gate.task, context.planned(gate.task)
+    task, planned = gate.task, context.planned_task(gate.task)
     if context.plan is None or planned is None:
         raise UsageError("the wave plan of the run was redacted, so its gates cannot be decided")
-    if gate.is_over:
+    if gate.is_expired:
         raise UsageError(f"the deadline of '{task}' passed at {gate.deadline}; `forum resume` records what it decides")
     if request.displayed is not None:
         _check_displayed(gate, request.displayed)
@@ -155,7 +155,7 @@ def _gate(directory: Path, task: str, context: RunContext) -> PendingGate:
 def _gates_of(directory: Path, history: RunHistory, context: RunContext) -> tuple[PendingGate, ...]:
     now_us = _now_us(history)
     return tuple(
-        replace(gate, is_over=gate.deadline is not None and read_time(gate.deadline) <= now_us)
+        replace(gate, is_expired=gate.deadline is not None and read_time(gate.deadline) <= now_us)
         for gate in read_pending_gates(directory, history, context)
     )
 

@@ -122,10 +122,10 @@ def _show_result(finished: FinishedRun, display: RunDisplay, *, as_json: bool) -
 
 def show_pass_rates(runs: Sequence[RunResult], exit_code: ExitCode, display: RunDisplay, *, as_json: bool) -> int:
     """Prints how often tasks passed in several runs of one plan."""
-    from forum_runner.report.pass_rates import pass_rates_document, pass_rates_of, render_pass_rates
+    from forum_runner.report.pass_rates import compute_pass_rates, pass_rates_document, render_pass_rates
     from forum_runner.report.step_pass_rates import render_step_pass_rates
 
-    rates = pass_rates_of(runs)
+    rates = compute_pass_rates(runs)
     document = (lambda: pass_rates_document(rates)) if as_json else None
     where = f"the last run is in '{runs[-1].directory}'"
     is_shown = _show(document, lambda color: render_pass_rates(rates, color=color), where, display)

@@ -36,7 +36,7 @@ class TruncatedInput(NamedTuple):
 
     name: str
     kept_bytes: int
-    all_bytes: int
+    total_bytes: int
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from forum_runner.ledger.clock import read_time
 from forum_runner.progress.bars import budget_bar, state_bar
 from forum_runner.progress.run_view import RunView
 from forum_runner.report.amounts import clip, duration, money
-from forum_runner.report.budget_text import AMOUNTS, used_amount, used_of
+from forum_runner.report.budget_text import AMOUNTS, usage_of_limit, used_amount
 from forum_runner.report.paint import STATE_COLORS
 
 _MAX_TASKS = 12
@@ -140,7 +140,7 @@ def _budgets(view: RunView, now_us: int, screen: Screen) -> Iterator[Text]:
         held = used_amount(reserved, name)
         line = Text(f"{'budget':<9} ")
         line.append_text(budget_bar(used, held, limit, screen.bar_width, is_ascii=screen.is_ascii))
-        line.append(f" {used_of(name, used, limit)}")
+        line.append(f" {usage_of_limit(name, used, limit)}")
         yield line.append(f", {money(held) if name == 'micro_usd' else f'{held:,}'} reserved" if held else "")
 
 

@@ -9,12 +9,12 @@ _MAX_TEXT = 160
 
 
 def clip(text: str, limit: int = _MAX_TEXT) -> str:
-    """Text from a ledger, cut to a length and made safe to print on a terminal."""
+    """Truncates text from a ledger and makes it safe to print on a terminal."""
     return visible(text if len(text) <= limit else f"{text[: limit - 3]}...")
 
 
 def money(micro_usd: int) -> str:
-    """Four decimals, or six if there are that many digits."""
+    """Dollars with four decimals, or with six if the last two are not zero."""
     dollars, rest = divmod(micro_usd, 1_000_000)
     digits = f"{rest:06d}"
     return f"${dollars:,}.{digits[:4] if digits.endswith('00') else digits}"
@@ -31,10 +31,10 @@ def duration(milliseconds: int) -> str:
     return f"{seconds // 3_600:,}h{seconds // 60 % 60:02d}m"
 
 
-def short(digest: str) -> str:
+def short_digest(digest: str) -> str:
     return clip(digest)[:_SHORT_DIGEST]
 
 
 def moment(at: str) -> str:
-    """A time to the millisecond. Text that is not a time of an entry is returned as it is."""
+    """A time to the millisecond. Text that is not the time of an entry is only clipped."""
     return f"{at[:10]} {at[11:23]}Z" if len(at) == 27 and at.isascii() and at.isprintable() else clip(at, 27)

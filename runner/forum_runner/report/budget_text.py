@@ -1,4 +1,4 @@
-"""Budgets as text: how much is used, and which budget stopped a call."""
+"""Budgets as text: how much of each is used, and which one stopped a call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOUNS = {
 
 
 def quantity(name: str, number: int) -> str:
-    """`830 tokens`, `$0.0042`, `2.2s`; an unknown name is printed as it is."""
+    """`830 tokens`, `$0.0042`, `2.2s`; an unknown name is printed unchanged."""
     if name == "micro_usd":
         return money(number)
     if name == "wall_ms":
@@ -30,14 +30,14 @@ def quantity(name: str, number: int) -> str:
     return counted(number, noun) if noun else f"{number:,} {clip(name)}"
 
 
-def used_of(name: str, used: int, limit: int) -> str:
+def usage_of_limit(name: str, used: int, limit: int) -> str:
     """`830 of 2,200 tokens`, `$0.0042 of $0.0100`."""
     first = quantity(name, used) if name in ("micro_usd", "wall_ms") else f"{used:,}"
     return f"{first} of {quantity(name, limit)}"
 
 
 def used_amount(usage: UsageTotals, name: str) -> int:
-    """How much of a budget's amount is used; 0 for an unknown name."""
+    """The used amount with this name; 0 for an unknown name."""
     return int(getattr(usage, name)) if name in AMOUNTS else 0
 
 
@@ -52,17 +52,17 @@ def usage_text(usage: Mapping[str, Any] | UsageTotals) -> str:
 
 def stop_text(data: Mapping[str, Any]) -> str:
     """For a `budget.stopped`: `budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed`."""
-    scope, name, what = text(data, "scope") or "?", text(data, "name"), text(data, "amount") or "?"
+    scope, name, resource = text(data, "scope") or "?", text(data, "name"), text(data, "amount") or "?"
     owner = f"{clip(scope)} '{clip(name, 80)}'" if name is not None else clip(scope)
-    used = used_of(what, amount(data, "used"), amount(data, "limit"))
-    # For time, the entry has the timeout of the call, which few calls take.
-    is_known = what != "wall_ms" and amount(data, "needed") > 0
-    needed = f", {quantity(what, amount(data, 'needed'))} more needed" if is_known else ""
+    used = usage_of_limit(resource, amount(data, "used"), amount(data, "limit"))
+    # For time, `needed` is the call's timeout, and few calls take that long.
+    is_meaningful = resource != "wall_ms" and amount(data, "needed") > 0
+    needed = f", {quantity(resource, amount(data, 'needed'))} more needed" if is_meaningful else ""
     return f"budget of the {owner}: {used} used{needed}"
 
 
 def excess_text(data: Mapping[str, Any]) -> str:
     """For a `budget.exceeded`: `attempt 2 used $0.0042, but reserved $0.0040`."""
-    what = text(data, "amount") or "?"
-    used, reserved = (quantity(what, amount(data, part)) for part in ("used", "reserved"))
+    resource = text(data, "amount") or "?"
+    used, reserved = (quantity(resource, amount(data, part)) for part in ("used", "reserved"))
     return f"attempt {amount(data, 'attempt'):,} used {used}, but reserved {reserved}"

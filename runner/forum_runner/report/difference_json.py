@@ -8,7 +8,7 @@ from typing import Any
 from forum_runner.history.difference import RunDifference, RunDivergence
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.read_entry import ReadEntry
-from forum_runner.report.difference_text import changed_facts, rows_of
+from forum_runner.report.difference_text import changed_facts, difference_rows
 from forum_runner.report.summary_json import summary_document
 
 
@@ -18,7 +18,7 @@ def difference_document(difference: RunDifference) -> dict[str, Any]:
         "kind": "RunDifference",
         "same": difference.is_none,
         "divergence": _divergence(difference.divergence),
-        "differences": [dict(zip(("of", "what", "a", "b"), row, strict=True)) for row in rows_of(difference)],
+        "differences": [dict(zip(("of", "what", "a", "b"), row, strict=True)) for row in difference_rows(difference)],
         "salted_bodies": difference.salted,
         "a": _run(difference.left),
         "b": _run(difference.right),

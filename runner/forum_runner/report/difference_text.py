@@ -1,4 +1,4 @@
-"""The difference between two runs as text: where they diverge comes first."""
+"""The difference between two runs as text, beginning with the first divergence."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.read_entry import part, text
 from forum_runner.report import counted
-from forum_runner.report.amounts import clip, duration, money, short
+from forum_runner.report.amounts import clip, duration, money, short_digest
 from forum_runner.report.log_line import log_line
 from forum_runner.report.paint import painted
-from forum_runner.report.summary_text import ending
+from forum_runner.report.summary_text import end_text
 from forum_runner.report.table import table
 
 Row = tuple[str, str, str, str]
@@ -30,8 +30,8 @@ def render_difference(difference: RunDifference, *, color: bool) -> Iterator[str
     elif difference.divergence is not None:
         yield from _divergence(difference.divergence, color)
     else:
-        yield "the runs differ, but no entry does"
-    rows = list(rows_of(difference))
+        yield "no entry differs, but the runs have different plans or contain lines that are not entries"
+    rows = list(difference_rows(difference))
     if rows:
         yield ""
         yield from table([("what", "", "A", "B"), *rows[:_MAX_ROWS]], color=color)
@@ -43,12 +43,12 @@ def render_difference(difference: RunDifference, *, color: bool) -> Iterator[str
         yield f"Not compared: the bytes of {counted(difference.salted, 'salted body', 'salted bodies')}."
 
 
-def rows_of(difference: RunDifference) -> Iterator[Row]:
+def difference_rows(difference: RunDifference) -> Iterator[Row]:
     """The facts that differ between the two runs, including how long they took."""
-    for what, fact in _RUN_FACTS.items():
-        left, right = fact(difference.left), fact(difference.right)
+    for label, read in _RUN_FACTS.items():
+        left, right = read(difference.left), read(difference.right)
         if left != right:
-            yield "run", what, left, right
+            yield "run", label, left, right
     left_tasks, right_tasks = difference.left.tasks, difference.right.tasks
     for task in {**left_tasks, **right_tasks}:
         yield from _task_rows(task, left_tasks.get(task), right_tasks.get(task))
@@ -92,19 +92,19 @@ def _task_rows(task: str, left: TaskHistory | None, right: TaskHistory | None) -
     if left is None or right is None:
         yield name, "state", left.state if left else _ABSENT, right.state if right else _ABSENT
         return
-    for what, fact in _TASK_FACTS.items():
-        values = clip(fact(left)), clip(fact(right))
+    for label, read in _TASK_FACTS.items():
+        values = clip(read(left)), clip(read(right))
         if values[0] != values[1]:
-            yield name, what, *values
+            yield name, label, *values
 
 
 def _digest(body: Mapping[str, Any] | None) -> str:
     if body is None:
         return _ABSENT
-    return "salted" if is_salted(body) else short(text(body, "digest") or "")
+    return "salted" if is_salted(body) else short_digest(text(body, "digest") or "")
 
 
-def _opened(name: str) -> Callable[[RunHistory], str]:
+def _opening_fact(name: str) -> Callable[[RunHistory], str]:
     return lambda history: clip(text(history.opened.data, name) or _ABSENT) if history.opened else _ABSENT
 
 
@@ -118,11 +118,11 @@ def _elapsed(history: RunHistory) -> str:
 
 
 _RUN_FACTS: dict[str, Callable[[RunHistory], str]] = {
-    "plan": _opened("wave_plan"),
-    "bundle": _opened("bundle"),
-    "mode": _opened("mode"),
+    "plan": _opening_fact("wave_plan"),
+    "bundle": _opening_fact("bundle"),
+    "mode": _opening_fact("mode"),
     "program": _program,
-    "ended": ending,
+    "ended": end_text,
     "lines that are not entries": lambda history: f"{history.unreadable:,}",
     "calls": lambda history: f"{history.usage.calls:,}",
     "tokens": lambda history: f"{history.usage.tokens:,}",

@@ -1,4 +1,4 @@
-"""Entries as text: one table, with one short sentence per kind."""
+"""Entries as text: one table, with one short_digest sentence per kind."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import orjson
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
 from forum_runner.report import counted
-from forum_runner.report.amounts import clip, moment, short
+from forum_runner.report.amounts import clip, moment, short_digest
 from forum_runner.report.budget_text import excess_text, stop_text, usage_text
 from forum_runner.report.run_commands import question_of
 from forum_runner.report.run_context import RunContext
 from forum_runner.wave_plan.planned_task import Check
 
 EDITED = "instruction edited"
-# Entries that `forum import` writes for the records of another program.
-_IMPORTED = "x-import-"
-_RECORD_KINDS = ("kind", "type", "outcome", "name", "session")
+# The kinds of entries that `forum import` writes for the records of another program.
+_IMPORT_PREFIX = "x-import-"
+_SUBJECT_NAMES = ("kind", "type", "outcome", "name", "session")
 _MAX_LABEL = 80
 _MAX_LINE = 400
 
 
 @dataclass(frozen=True, slots=True)
 class _EntryView:
-    """An entry, what it did to its task, and its run."""
+    """An entry, the history of its task up to the entry, and the context of its run."""
 
     entry: ReadEntry
     task: TaskHistory | None
@@ -55,7 +55,7 @@ class _EntryView:
 
     @property
     def judge(self) -> str:
-        """An agent by its name, which only the plan has for a verdict; otherwise `a command` or `a schema`."""
+        """The name of the agent (for a verdict, only the plan has it); otherwise `a command` or `a schema`."""
         checks, number = self._checks, self.number("check")
         name = text(self.data, "agent") or (checks[number].agent if number < len(checks) else None)
         if name is not None:
@@ -64,7 +64,7 @@ class _EntryView:
 
     @property
     def _checks(self) -> Sequence[Check]:
-        planned = self.context.planned(self.entry.task)
+        planned = self.context.planned_task(self.entry.task)
         return planned.checks if planned is not None else ()
 
     @property
@@ -78,12 +78,12 @@ class _EntryView:
         if not body:
             return ""
         salted = "salted, " if body.get("salted") is True else ""
-        return f" ({counted(amount(body, 'bytes'), 'byte')}, {salted}{short(text(body, 'digest') or '')})"
+        return f" ({counted(amount(body, 'bytes'), 'byte')}, {salted}{short_digest(text(body, 'digest') or '')})"
 
 
 def entry_text(entry: ReadEntry, task: TaskHistory | None = None, context: RunContext | None = None) -> str:
-    """One line. With the task and its run it says more; for kinds without a sentence it is the data as JSON."""
-    describe = _imported_record if entry.kind.startswith(_IMPORTED) else _SENTENCES.get(entry.kind)
+    """Describes an entry in one line. `task` and `context` add details. Kinds without a sentence are shown as JSON."""
+    describe = _imported_record if entry.kind.startswith(_IMPORT_PREFIX) else _SENTENCES.get(entry.kind)
     if describe is None:
         return clip(orjson.dumps(entry.data).decode()) if entry.data else ""
     return clip(describe(_EntryView(entry, task, context or RunContext())), _MAX_LINE)
@@ -107,35 +107,35 @@ def failure_text(entry: ReadEntry) -> str:
     if entry.kind == "task.ended":
         return clip(text(entry.data, "reason") or "?")
     status = entry.data.get("exit_status")
-    exited = f" (exit {status})" if type(status) is int and status else ""
-    return clip(error or text(entry.data, "status") or "?") + exited
+    exit_text = f" (exit {status})" if type(status) is int and status else ""
+    return clip(error or text(entry.data, "status") or "?") + exit_text
 
 
-def _opened(view: _EntryView) -> str:
+def _run_opened(view: _EntryView) -> str:
     plan, origin, imported = (
         text(view.data, "wave_plan"),
         text(part(view.data, "from"), "run"),
         part(view.data, "imported"),
     )
-    plan_text = f"plan {short(plan)}" if plan else "no plan"
+    plan_text = f"plan {short_digest(plan)}" if plan else "no plan"
     words = [f"opened by {view.implementation}", f"mode {view.label('mode')}", plan_text]
     if imported:
         records = counted(amount(imported, "records"), "record")
         words.append(f"{records} from {view.label('format', imported)} (hashes: {view.label('check', imported)})")
-    return _joined(*words, f"from run {origin}" if origin else "")
+    return _comma_separated(*words, f"from run {origin}" if origin else "")
 
 
-def _repaired(view: _EntryView) -> str:
+def _run_repaired(view: _EntryView) -> str:
     torn = [f"{amount(item, 'bytes'):,} bytes of {text(item, 'file')}" for item in parts(view.data, "torn")]
     return f"repaired: set aside {', '.join(torn)}"
 
 
-def _sealed(view: _EntryView) -> str:
+def _run_sealed(view: _EntryView) -> str:
     counts, totals = part(view.data, "counts"), part(view.data, "totals")
     tasks = ", ".join(f"{amount(counts, state):,} {state}" for state in counts if amount(counts, state))
     calls = amount(totals, "calls")
     finished = f"finished: {view.label('status')}{f' ({tasks})' if tasks else ''}"
-    return _joined(finished, counted(calls, "call") if calls else "", usage_text(totals))
+    return _comma_separated(finished, counted(calls, "call") if calls else "", usage_text(totals))
 
 
 def _wave_opened(view: _EntryView) -> str:
@@ -144,103 +144,107 @@ def _wave_opened(view: _EntryView) -> str:
     return f"wave {number + 1:,}{size}"
 
 
-def _started(view: _EntryView) -> str:
+def _task_started(view: _EntryView) -> str:
     who = performer(text(view.data, "agent"), text(view.data, "adapter"), text(view.data, "tier"))
     is_retry = view.task is not None and view.task.failure is not None and view.number("attempt") > 1
     retry = f"retry after: {failure_text(view.task.failure)}" if is_retry and view.task and view.task.failure else ""
-    return _joined(f"{view.attempt} by {who}", retry)
+    return _comma_separated(f"{view.attempt} by {who}", retry)
 
 
-def _finished(view: _EntryView) -> str:
+def _task_finished(view: _EntryView) -> str:
     status = view.label("status")
     outcome = f"error {failure_text(view.entry)}" if "error" in view.data else status
     estimated = "(not measured)" if view.data.get("measured") is False else ""
-    return _joined(f"{view.attempt}: {outcome}", usage_text(part(view.data, "usage"))) + (f" {estimated}".rstrip())
+    return _comma_separated(f"{view.attempt}: {outcome}", usage_text(part(view.data, "usage"))) + (
+        f" {estimated}".rstrip()
+    )
 
 
-def _reused(view: _EntryView) -> str:
+def _task_reused(view: _EntryView) -> str:
     cached = " (cache)" if view.data.get("source") == "cache" else ""
     return f"reused from run {view.label('run')}, seq {view.number('seq'):,}{cached}"
 
 
-def _ended(view: _EntryView) -> str:
+def _task_ended(view: _EntryView) -> str:
     reason = f" ({view.label('reason')})" if "reason" in view.data else ""
     ended = f"{view.label('state')}{reason}"
     if view.task is None:
         return ended
     attempts = f"{view.task.attempts:,} attempts" if view.task.attempts > 1 else ""
-    return _joined(ended, attempts, usage_text(view.task.usage))
+    return _comma_separated(ended, attempts, usage_text(view.task.usage))
 
 
-def _truncated(view: _EntryView) -> str:
+def _context_cut(view: _EntryView) -> str:
     return f"truncated {view.label('as')} to {view.number('kept_bytes'):,} of {view.number('bytes'):,} bytes"
 
 
 def _gate_opened(view: _EntryView) -> str:
-    planned, deadline = view.context.planned(view.entry.task), text(view.data, "deadline")
+    planned, deadline = view.context.planned_task(view.entry.task), text(view.data, "deadline")
     gate = planned.gate if planned is not None else None
-    otherwise = f", then {gate.on_deadline}" if gate is not None else ""
-    until = f" until {moment(deadline)}{otherwise}" if deadline else ""
+    then = f", then {gate.on_deadline}" if gate is not None else ""
+    until = f" until {moment(deadline)}{then}" if deadline else ""
     if gate is None:
         return f"waiting for a decision{until}{view.body('displayed')}"
     question = question_of(gate, view.context.run)
-    # Values that the run fills in are not in the entry: `forum gate list` shows the whole question.
+    # Values that the run fills in are not in the entry: `forum gate list` shows the full question.
     return f"waiting for a decision{until}" + ("" if "${{" in question else f": {clip(question)}")
 
 
 def _gate_decided(view: _EntryView) -> str:
     is_claim = view.data.get("by") == "person" and view.data.get("authenticated") is not True
     decided = f"{view.label('decision')} by {view.label('by')}{' (not authenticated)' if is_claim else ''}"
-    return _joined(decided, EDITED if "edited" in view.entry.bodies else "")
+    return _comma_separated(decided, EDITED if "edited" in view.entry.bodies else "")
 
 
 def _verdict_given(view: _EntryView) -> str:
     error = text(view.data, "error")
     verdict = f"no verdict ({error})" if view.data.get("verdict") == "none" else view.label("verdict")
-    return _joined(f"{view.check} by {view.judge}: {verdict}", usage_text(part(view.data, "usage")))
+    return _comma_separated(f"{view.check} by {view.judge}: {verdict}", usage_text(part(view.data, "usage")))
 
 
 def _imported_record(view: _EntryView) -> str:
-    """Time, actor and subject, by the names that the sources have for these."""
+    """The time, actor and subject of an imported record. Each source has its own names for them."""
     at, fault = text(view.data, "time"), text(view.data, "fault")
-    actor, what = (_first(view.data, names) for names in (("actor", "speaker", "agent", "service"), _RECORD_KINDS))
-    words = [f"at {moment(at)}" if at else "", actor, what, "error" if view.data.get("status") == "error" else ""]
+    actor, subject = (
+        _first_text(view.data, names) for names in (("actor", "speaker", "agent", "service"), _SUBJECT_NAMES)
+    )
+    words = [f"at {moment(at)}" if at else "", actor, subject, "error" if view.data.get("status") == "error" else ""]
     record = " ".join(word for word in [*words, f"({fault})" if fault else ""] if word)
-    return _joined(record, usage_text(view.data))
+    return _comma_separated(record, usage_text(view.data))
 
 
-def _first(data: Mapping[str, Any], names: Sequence[str]) -> str:
+def _first_text(data: Mapping[str, Any], names: Sequence[str]) -> str:
     return next((found for name in names if (found := text(data, name))), "")
 
 
-def _joined(*words: str) -> str:
+def _comma_separated(*words: str) -> str:
     return ", ".join(word for word in words if word)
 
 
 _SENTENCES: dict[str, Callable[[_EntryView], str]] = {
-    "run.opened": _opened,
+    "run.opened": _run_opened,
     "run.paused": lambda view: f"paused ({view.label('reason')})",
     "run.resumed": lambda view: f"resumed by {view.implementation}",
-    "run.repaired": _repaired,
-    "run.sealed": _sealed,
+    "run.repaired": _run_repaired,
+    "run.sealed": _run_sealed,
     "wave.opened": _wave_opened,
     "route.decided": lambda view: f"routed to {view.label('agent')} (by {view.label('by')})",
     "task.expanded": lambda view: f"expanded into {counted(view.number('instances'), 'instance')}",
-    "task.started": _started,
-    "task.finished": _finished,
-    "task.lost": lambda view: f"{view.attempt}: lost, its outcome is unknown",
-    "task.reused": _reused,
-    "task.ended": _ended,
+    "task.started": _task_started,
+    "task.finished": _task_finished,
+    "task.lost": lambda view: f"{view.attempt}: lost (outcome unknown)",
+    "task.reused": _task_reused,
+    "task.ended": _task_ended,
     "edge.delivered": lambda view: f"received {view.label('as')}{view.body('value')}",
-    "context.cut": _truncated,
+    "context.cut": _context_cut,
     "gate.opened": _gate_opened,
     "gate.decided": _gate_decided,
     "verdict.asked": lambda view: f"{view.check} by {view.judge}",
     "verdict.given": _verdict_given,
-    "verdict.lost": lambda view: f"{view.check}: lost, its outcome is unknown",
+    "verdict.lost": lambda view: f"{view.check}: lost (outcome unknown)",
     "escalation.raised": lambda view: f"escalated from {view.label('from')} to {view.label('to')}",
     "budget.stopped": lambda view: f"stopped by the {stop_text(view.data)}",
     "budget.exceeded": lambda view: excess_text(view.data),
     "answer.given": lambda view: f"wrote output `{view.label('output')}`{view.body('value')}",
-    "body.redacted": lambda view: f"redacted {view.label('body')} {short(view.label('digest'))}",
+    "body.redacted": lambda view: f"redacted {view.label('body')} {short_digest(view.label('digest'))}",
 }

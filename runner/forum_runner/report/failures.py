@@ -16,7 +16,7 @@ from forum_runner.ledger.read_entry import ReadEntry, part, text
 from forum_runner.report.amounts import clip
 from forum_runner.report.entry_text import failure_text
 from forum_runner.report.recorded_text import TextReader
-from forum_runner.report.task_table import by_severity
+from forum_runner.report.task_table import sorted_by_severity
 
 _MAX_DETAILS = 200
 
@@ -31,10 +31,10 @@ class TaskFailure:
 
 
 def read_failures(directory: Path, history: RunHistory) -> dict[str, TaskFailure]:
-    """By task, the most severe first. Details come from bodies that exist and are not sensitive."""
+    """Reads why tasks failed, by task id, the most severe first. Details come from bodies that are not sensitive."""
     failed = [
         (task.id, task.failure)
-        for task in by_severity(history.tasks.values())
+        for task in sorted_by_severity(history.tasks.values())
         if task.failure is not None and _is_reported(task, task.failure)
     ]
     redacted = history.redacted_digests
@@ -61,7 +61,7 @@ def _detail(reader: TextReader, entry: ReadEntry, redacted: Collection[str | Non
 def _line(
     reader: TextReader, body: Mapping[str, Any], redacted: Collection[str | None], *, is_last: bool
 ) -> str | None:
-    """The first or the last line of a text; None if it is sensitive or missing."""
+    """The first or the last line of a text; None if the text is empty, sensitive or missing."""
     content = reader.read(body, redacted).text or ""
     lines = (_message(content) if text(body, "type") == JSON else content).strip().splitlines()
     return clip(lines[-1 if is_last else 0].strip()) if lines else None

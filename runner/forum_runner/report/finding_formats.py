@@ -18,8 +18,8 @@ _SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 _WIDTH = 100
 
 
-def render(report: Report, form: ReportFormat) -> str:
-    match form:
+def render(report: Report, report_format: ReportFormat) -> str:
+    match report_format:
         case ReportFormat.TEXT:
             return render_text(report)
         case ReportFormat.JSON:
@@ -31,7 +31,7 @@ def render(report: Report, form: ReportFormat) -> str:
 
 
 def render_text(report: Report, *, color: bool = False) -> str:
-    """The location and the message of each finding, and the line with a caret below the error."""
+    """The location and message of each finding, with the line and a caret below the error."""
     lines = {name: lines_of(text) for name, text in report.texts.items()}
     blocks = [_block(finding, lines.get(finding.place.file, []), color) for finding in report.findings]
     summary = f"{counted(report.errors, 'error')}, {counted(report.warnings, 'warning')}"
@@ -50,8 +50,8 @@ def _block(finding: ManifestFinding, lines: list[str], color: bool) -> str:
         return f"{head}\n      = {hint}" if hint else head
     window, column, length = _window(lines[place.line - 1], finding)
     caret = painted("^" * length, color, fg=paint)
-    below = f"{' ' * column}{caret} {hint}".rstrip()
-    return f"{head}\n{place.line:>5} | {window}\n      | {below}"
+    caret_line = f"{' ' * column}{caret} {hint}".rstrip()
+    return f"{head}\n{place.line:>5} | {window}\n      | {caret_line}"
 
 
 def _window(line: str, finding: ManifestFinding) -> tuple[str, int, int]:
@@ -72,7 +72,7 @@ def _width(text: str) -> int:
 
 
 def _check_report(report: Report) -> dict[str, Any]:
-    """The document of schemas/v1/check-report.schema.json."""
+    """A document that matches schemas/v1/check-report.schema.json."""
     return {
         "apiVersion": "forum/v1",
         "kind": "CheckReport",
@@ -100,29 +100,29 @@ def finding_document(finding: ManifestFinding) -> dict[str, Any]:
 
 
 def _github_command(finding: ManifestFinding) -> str:
-    """A workflow command, which annotates a line of a pull request."""
+    """A GitHub workflow command that annotates a line of a pull request."""
     place = finding.place
     fields = {"file": place.file, "line": place.line, "endLine": place.end_line, "col": place.column}
     if place.end_line == place.line:
         fields["endColumn"] = place.end_column
     fields["title"] = f"forum {finding.code}"
-    listed = ",".join(f"{name}={_property(str(value))}" for name, value in fields.items())
+    properties = ",".join(f"{name}={_escaped_property(str(value))}" for name, value in fields.items())
     message = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
-    return f"::{finding.severity} {listed}::{_escaped(message)}"
+    return f"::{finding.severity} {properties}::{_escaped(message)}"
 
 
 def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
+def _escaped_property(text: str) -> str:
     return _escaped(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _sarif_log(report: Report) -> dict[str, Any]:
-    """A log of SARIF 2.1.0, which code-scanning services read."""
-    known, codes = explanations(), sorted({finding.code for finding in report.findings})
-    rules = [{"id": code, "shortDescription": {"text": known[code].title}} for code in codes]
+    """A SARIF 2.1.0 log, the format of code-scanning services."""
+    known_codes, codes = explanations(), sorted({finding.code for finding in report.findings})
+    rules = [{"id": code, "shortDescription": {"text": known_codes[code].title}} for code in codes]
     driver = {"name": "forum", "version": __version__, "rules": rules}
     results = [_sarif_result(finding) for finding in report.findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}

@@ -13,14 +13,14 @@ from forum_runner.report.table import table
 
 _FATES = {"run": "runs", "reuse": "reused", "later": "after others", "skip": "skipped"}
 _AMOUNTS = ("calls", "tokens", "input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms")
-_SHOWN_TASKS = 200
+_MAX_TASKS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class TaskForecast:
-    """The forecast of a task, and the most that it can use.
+    """The forecast of a task: whether it runs, and the maximum that it can use.
 
-    `fate` is `run`, `reuse`, `skip`, or `later` if it depends on the outputs of other tasks.
+    `fate` is `run`, `reuse`, `skip`, or `later` if that depends on the outputs of other tasks.
     """
 
     task: str
@@ -37,10 +37,10 @@ class TaskForecast:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The forecast of a run, and the most that it can use.
+    """The forecast of a run: its tasks, and the maximum that it can use.
 
     `plan` is the digest of the wave plan, `most` the maximum usage of all tasks, `limits` the policy's budget, and
-    `not_set` the environment variables that a run requires but that are not set.
+    `not_set` the required environment variables that are not set.
     """
 
     workflow: str
@@ -52,22 +52,22 @@ class Forecast:
     not_set: tuple[str, ...] = ()
 
 
-def render_forecast(found: Forecast) -> str:
+def render_forecast(forecast: Forecast) -> str:
     rows: list[tuple[str, ...]] = [("wave", "task", "agent", "adapter", "", "calls", "tokens", "cost")]
-    rows += [_row(task) for task in found.tasks[:_SHOWN_TASKS]]
-    size = f"{counted(len(found.tasks), 'task')} in {counted(found.waves, 'wave')}"
-    lines = [f"{visible(found.workflow)}: {size}; dry run", ""]
+    rows += [_row(task) for task in forecast.tasks[:_MAX_TASKS]]
+    size = f"{counted(len(forecast.tasks), 'task')} in {counted(forecast.waves, 'wave')}"
+    lines = [f"{visible(forecast.workflow)}: {size}; dry run", ""]
     lines += table(rows, right={5, 6, 7})
-    if len(found.tasks) > _SHOWN_TASKS:
-        lines.append(f"... and {len(found.tasks) - _SHOWN_TASKS:,} more")
-    reasons = [f"  {task.task}: {task.reason}" for task in found.tasks[:_SHOWN_TASKS] if task.reason]
+    if len(forecast.tasks) > _MAX_TASKS:
+        lines.append(f"... and {len(forecast.tasks) - _MAX_TASKS:,} more")
+    reasons = [f"  {task.task}: {task.reason}" for task in forecast.tasks[:_MAX_TASKS] if task.reason]
     if reasons:
         lines += ["", *reasons]
-    most = {name: amount for name, amount in found.most.items() if amount or name == "calls"}
-    lines += ["", f"at most   {_amounts(most)}", f"budget    {_amounts(found.limits) or 'none'}"]
-    if found.not_set:
-        lines.append(f"not set   {', '.join(found.not_set)} (required to start a run)")
-    lines.append(f"digest    {found.plan}")
+    most = {name: amount for name, amount in forecast.most.items() if amount or name == "calls"}
+    lines += ["", f"at most   {_amounts(most)}", f"budget    {_amounts(forecast.limits) or 'none'}"]
+    if forecast.not_set:
+        lines.append(f"not set   {', '.join(forecast.not_set)} (required to start a run)")
+    lines.append(f"digest    {forecast.plan}")
     return "\n".join(lines) + "\n"
 
 

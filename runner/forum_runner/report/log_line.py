@@ -1,4 +1,4 @@
-"""An entry as one line of a log. Columns have fixed widths: a line is printed before the next one is known."""
+"""An entry as one line of a log. Columns have fixed widths, because each line is printed before the next is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _MAX_NAME = 80
 
 
 def log_line(entry: ReadEntry, *, color: bool, is_import: bool = False, reason: RecordedText | None = None) -> str:
-    """`is_import`: the ledger was imported, so its seal does not say how the work ended. `reason` is a decision's."""
+    """The line of an entry. `reason` is the reason of a decision.
+
+    `is_import`: the ledger was imported, so its seal does not say how the work ended.
+    """
     time = painted(moment(entry.at), color, dim=True)
     kind = painted(f"{clip(entry.kind, _MAX_NAME):<17}", color, bold=True)
     task, actor = clip(entry.task or "-", _MAX_NAME), clip(entry.actor, _MAX_NAME)
@@ -24,5 +27,5 @@ def log_line(entry: ReadEntry, *, color: bool, is_import: bool = False, reason: 
 
 
 def damaged_line(number: int, length: int, *, color: bool) -> str:
-    """A line that is not an entry, under the seq that it would have."""
+    """The log line for a ledger line that is not an entry. `number` is the seq that an entry there would have."""
     return f"{number:>5}  " + painted(f"not an entry: {length:,} bytes", color, fg="red")

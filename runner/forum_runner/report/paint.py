@@ -1,8 +1,8 @@
-"""Terminal colours."""
+"""Terminal colors."""
 
 from __future__ import annotations
 
-# Each state has its own colour. States that need attention come first: where room is short, they are cut last.
+# Each state has its own color. States that need attention come first: if there is not enough room, they go last.
 STATE_COLORS = {
     "failed": "red",
     "stopped": "magenta",
@@ -17,7 +17,7 @@ _BOLD, _DIM = 1, 2
 
 
 def painted(text: str, color: bool, *, fg: str | None = None, bold: bool = False, dim: bool = False) -> str:
-    """Text in a style; `color` says whether styles are wanted at all."""
+    """Adds escape sequences for a style to the text, if `color` is set."""
     codes = [_CODES[fg]] if fg else []
     codes += [_BOLD] * bold + [_DIM] * dim
     if not color or not codes:

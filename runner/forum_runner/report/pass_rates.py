@@ -1,4 +1,4 @@
-"""How often tasks passed in several runs of one plan: what `forum run --repeat` prints."""
+"""How often tasks passed in several runs of one plan, as printed by `forum run --repeat`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from forum_runner.report.run_result import RunResult
 from forum_runner.report.table import table
 from forum_runner.report.task_table import NOT_STARTED
 
-HEADING = ("task", "passed", "otherwise", "attempts", "tokens")
+HEADING = ("task", "passed", "other states", "attempts", "tokens")
 _MAX_ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """One number per run."""
+    """The numbers of several runs, one per run."""
 
     numbers: tuple[int, ...]
 
@@ -29,23 +29,23 @@ class Spread:
         return sum(self.numbers) / len(self.numbers) if self.numbers else 0.0
 
     @property
-    def least(self) -> int:
+    def minimum(self) -> int:
         return min(self.numbers, default=0)
 
     @property
-    def most(self) -> int:
+    def maximum(self) -> int:
         return max(self.numbers, default=0)
 
     def __str__(self) -> str:
         """`1.4 (1 to 3)`; one number if all are equal, and nothing if all are 0."""
-        if self.least == self.most:
-            return f"{self.most:,}" if self.most else ""
-        return f"{self.mean:,.1f}".removesuffix(".0") + f" ({self.least:,} to {self.most:,})"
+        if self.minimum == self.maximum:
+            return f"{self.maximum:,}" if self.maximum else ""
+        return f"{self.mean:,.1f}".removesuffix(".0") + f" ({self.minimum:,} to {self.maximum:,})"
 
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """The pass rate of a task, or of the run as a whole. `states` counts the runs by its end state."""
+    """The pass rate of a task, or of the run as a whole. `states` counts the runs by end state."""
 
     name: str
     runs: int
@@ -64,7 +64,7 @@ class PassRate:
 
     @property
     def others(self) -> str:
-        return ", ".join(f"{number:,} {clip(state)}" for state, number in _but_passed(self.states).items())
+        return ", ".join(f"{number:,} {clip(state)}" for state, number in _other_states(self.states).items())
 
     def __str__(self) -> str:
         return f"{self.passed:,} of {self.runs:,} ({self.percent:g}%)"
@@ -72,35 +72,36 @@ class PassRate:
 
 @dataclass(frozen=True, slots=True)
 class PassRates:
-    """The rates of several runs of one plan, in their order."""
+    """The pass rates of several runs of one plan. Runs and tasks are in their original order."""
 
     runs: tuple[RunResult, ...]
-    whole: PassRate
+    overall: PassRate
     tasks: tuple[PassRate, ...]
 
     @property
     def headline(self) -> str:
         """`3 runs: 2 of 3 (66.6%) passed; 1 failed`."""
-        others = f"; {self.whole.others}" if self.whole.others else ""
-        return f"{counted(self.whole.runs, 'run')}: {self.whole} passed{others}"
+        others = f"; {self.overall.others}" if self.overall.others else ""
+        return f"{counted(self.overall.runs, 'run')}: {self.overall} passed{others}"
 
     @property
-    def spent(self) -> list[tuple[str, str]]:
+    def totals(self) -> list[tuple[str, str]]:
+        """Labels and texts: the tokens per run, and the cost and time of all runs."""
         usages = [run.history.usage for run in self.runs]
-        words = [("tokens", f"{self.whole.tokens} a run")] if any(usage.tokens for usage in usages) else []
-        words.append(("spent", f"{money(sum(usage.micro_usd for usage in usages))} in all"))
-        return [*words, ("work", f"{duration(sum(usage.wall_ms for usage in usages))} in all")]
+        words = [("tokens", f"{self.overall.tokens} per run")] if any(usage.tokens for usage in usages) else []
+        words.append(("cost", f"{money(sum(usage.micro_usd for usage in usages))} total"))
+        return [*words, ("time", f"{duration(sum(usage.wall_ms for usage in usages))} total call time")]
 
     def rows(self) -> tuple[list[tuple[str, ...]], str | None]:
-        """The tasks that passed least often, in their order, and a note on those that are left out."""
-        kept = {rate.name for rate in sorted(self.tasks, key=lambda rate: rate.passed)[:_MAX_ROWS]}
-        left = len(self.tasks) - len(kept)
-        note = f"and {left:,} more, which passed at least as often" if left else None
-        return [_row(rate) for rate in self.tasks if rate.name in kept], note
+        """Rows for the tasks that passed least often, in their original order, and a note about the omitted ones."""
+        selected = {rate.name for rate in sorted(self.tasks, key=lambda rate: rate.passed)[:_MAX_ROWS]}
+        omitted = len(self.tasks) - len(selected)
+        note = f"and {omitted:,} more, which passed at least as often" if omitted else None
+        return [_row(rate) for rate in self.tasks if rate.name in selected], note
 
 
-def pass_rates_of(runs: Sequence[RunResult]) -> PassRates:
-    return PassRates(tuple(runs), _rate_of_runs(runs), tuple(_rates_of_tasks(runs)))
+def compute_pass_rates(runs: Sequence[RunResult]) -> PassRates:
+    return PassRates(tuple(runs), _overall_rate(runs), tuple(_task_rates(runs)))
 
 
 def next_commands(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
@@ -114,7 +115,7 @@ def render_pass_rates(rates: PassRates, *, color: bool = False) -> str:
     lines = [rates.headline, "", *table([HEADING, *rows], color=color)]
     lines += [note] if note else []
     lines.append("")
-    lines += (f"{name:<8}  {words}" for name, words in [*rates.spent, *next_commands(rates.runs)])
+    lines += (f"{name:<8}  {words}" for name, words in [*rates.totals, *next_commands(rates.runs)])
     return joined(lines)
 
 
@@ -123,7 +124,7 @@ def pass_rates_document(rates: PassRates) -> dict[str, Any]:
         "apiVersion": "forum/v1",
         "kind": "PassRates",
         "runs": [_run(run) for run in rates.runs],
-        "whole": _rate(rates.whole),
+        "whole": _rate(rates.overall),
         "tasks": [{"task": rate.name, **_rate(rate)} for rate in rates.tasks],
     }
 
@@ -139,18 +140,18 @@ def _run(run: RunResult) -> dict[str, Any]:
     }
 
 
-def _rate_of_runs(runs: Sequence[RunResult]) -> PassRate:
+def _overall_rate(runs: Sequence[RunResult]) -> PassRate:
     attempts = [run.history.attempts for run in runs]
     tokens = [run.history.usage.tokens for run in runs]
     states = Counter(run.status for run in runs)
     return PassRate("run", len(runs), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
 
 
-def _rates_of_tasks(runs: Sequence[RunResult]) -> list[PassRate]:
-    return [_rate_of_task(name, runs) for name in {name: None for run in runs for name in run.history.tasks}]
+def _task_rates(runs: Sequence[RunResult]) -> list[PassRate]:
+    return [_task_rate(name, runs) for name in {name: None for run in runs for name in run.history.tasks}]
 
 
-def _rate_of_task(name: str, runs: Sequence[RunResult]) -> PassRate:
+def _task_rate(name: str, runs: Sequence[RunResult]) -> PassRate:
     tasks = [run.history.tasks[name] for run in runs if name in run.history.tasks]
     states = Counter(task.state for task in tasks)
     if missing := len(runs) - len(tasks):
@@ -159,7 +160,7 @@ def _rate_of_task(name: str, runs: Sequence[RunResult]) -> PassRate:
     return PassRate(name, len(runs), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
 
 
-def _but_passed(states: Counter[str]) -> dict[str, int]:
+def _other_states(states: Counter[str]) -> dict[str, int]:
     return {state: number for state, number in sorted(states.items()) if state != "passed"}
 
 
@@ -172,11 +173,11 @@ def _rate(rate: PassRate) -> dict[str, Any]:
         "passed": rate.passed,
         "of": rate.runs,
         "percent": rate.percent,
-        "otherwise": _but_passed(rate.states),
+        "otherwise": _other_states(rate.states),
         "attempts": _spread(rate.attempts),
         "tokens": _spread(rate.tokens),
     }
 
 
 def _spread(spread: Spread) -> dict[str, float]:
-    return {"mean": round(spread.mean, 3), "min": spread.least, "max": spread.most}
+    return {"mean": round(spread.mean, 3), "min": spread.minimum, "max": spread.maximum}

@@ -1,4 +1,4 @@
-"""Gates that wait for a decision, and what they display."""
+"""Reads the gates that wait for a decision, with the document that each displays."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from forum_runner.report.run_context import RunContext
 
 @dataclass(frozen=True, slots=True)
 class PendingGate:
-    """`displayed` is what a person decides about, None if it cannot be read; a decision refers to its digest.
+    """A gate that waits for a decision.
 
-    `question` is one line; if it is sensitive, it appears as in the plan. `on_deadline` is what the deadline decides,
-    and `is_over` says that it has passed.
+    `displayed` is the document that the person decides about, or None if it cannot be read. `digest` is its digest,
+    which the decision records. `question` is one line; a sensitive question appears as in the plan. `on_deadline` is
+    the decision that takes effect at the deadline, and `is_expired` is True once the deadline has passed.
     """
 
     task: str
@@ -35,28 +36,28 @@ class PendingGate:
     on_deadline: str | None
     is_sensitive: bool
     displayed: dict[str, Any] | None
-    is_over: bool = False
+    is_expired: bool = False
 
 
 def read_pending_gates(directory: Path, history: RunHistory, context: RunContext) -> list[PendingGate]:
-    """In the order in which they opened."""
-    waiting = [task.gate.opened for task in history.open_tasks.values() if task.is_waiting and task.gate is not None]
+    """The pending gates of a run, in the order in which they opened."""
+    openings = [task.gate.opened for task in history.open_tasks.values() if task.is_waiting and task.gate is not None]
     gates = []
     with ExitStack() as stack:
-        reader = _reader(directory, stack) if waiting else None
-        for opened in sorted((entry for entry in waiting if entry is not None), key=lambda entry: entry.seq):
+        reader = _reader(directory, stack) if openings else None
+        for opened in sorted((entry for entry in openings if entry is not None), key=lambda entry: entry.seq):
             body, deadline = part(opened.bodies, "displayed"), text(opened.data, "deadline")
-            planned = context.planned(opened.task)
+            planned = context.planned_task(opened.task)
             rule = planned.gate if planned is not None else None
             displayed, is_sensitive = _displayed(reader, body), "salted" in body
             question = None if is_sensitive or displayed is None else text(displayed, "question")
-            in_plan = question_of(rule, context.run) if rule is not None else ""
+            planned_question = question_of(rule, context.run) if rule is not None else ""
             gates.append(
                 PendingGate(
                     str(opened.task),
                     opened.seq,
                     text(body, "digest") or "",
-                    in_plan if question is None else clip(" ".join(question.split())),
+                    planned_question if question is None else clip(" ".join(question.split())),
                     deadline,
                     rule.on_deadline if rule is not None and deadline is not None else None,
                     is_sensitive,

@@ -1,4 +1,4 @@
-"""Texts from the bodies of a run that a report may show: reasons of decisions, details of failures."""
+"""Reads texts that a report may show from the bodies of a run: reasons of decisions, details of failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_BYTES = 1_000_000
 
 
 class TextState(StrEnum):
-    """`unread`: the body is missing, as it is for a bare ledger, or too long."""
+    """Whether a text is available. `unread`: its body is too long, or missing as for a ledger without its directory."""
 
     GIVEN = "given"
     SENSITIVE = "sensitive"
@@ -30,14 +30,14 @@ class TextState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordedText:
-    """`text` is set only if the text is `given`: logs must not repeat what the record treats as sensitive."""
+    """A text from a body. `text` is set only if the state is `given`: logs must not repeat sensitive texts."""
 
     state: TextState = TextState.UNREAD
     text: str | None = None
 
     @property
     def as_reason(self) -> str:
-        """The reason of a decision in one line. Only what the person wrote follows a colon."""
+        """The reason of a decision in one line. Only the person's own words follow a colon."""
         if self.text is None:
             return f"its reason is {'not available' if self.state is TextState.UNREAD else self.state}"
         written = " ".join(self.text.split())
@@ -45,26 +45,26 @@ class RecordedText:
 
 
 class TextReader:
-    """Opens the archive on first use. Without a `directory`, it reads nothing."""
+    """Reads texts from a run's archive, which it opens on first use. Without a `directory`, all texts are unread."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
         self._reader: BodyReader | None = None
-        self._opened = ExitStack()
+        self._files = ExitStack()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._opened.close()
+        self._files.close()
 
     def reason_of(self, entry: ReadEntry) -> RecordedText | None:
-        """None for an entry that is not a decision or has no reason."""
+        """The reason of a decision; None for other entries and for decisions without a reason."""
         body = part(entry.bodies, "reason") if entry.kind == "gate.decided" else {}
         return self.read(body) if body else None
 
     def read(self, body: Mapping[str, Any], redacted: Collection[str | None] = ()) -> RecordedText:
-        """`redacted` are digests that the ledger records as redacted: their bytes may still exist for a moment."""
+        """Reads the text of a body. `redacted` has digests of redacted bodies, whose bytes may still exist briefly."""
         digest, reader = text(body, "digest"), self._archive()
         if digest in redacted:
             return RecordedText(TextState.REDACTED)
@@ -81,14 +81,14 @@ class TextReader:
     def _archive(self) -> BodyReader | None:
         if self._reader is None and self._directory is not None:
             try:
-                self._reader = BodyReader(self._opened.enter_context((self._directory / BODIES).open("rb")))
+                self._reader = BodyReader(self._files.enter_context((self._directory / BODIES).open("rb")))
             except OSError:
                 return None
         return self._reader
 
 
 def read_reasons(directory: Path | None, history: RunHistory) -> dict[str, RecordedText]:
-    """By the task whose gate was decided."""
+    """Reads the reasons of gate decisions, by task."""
     decisions = {
         name: task.gate.decision
         for name, task in history.tasks.items()

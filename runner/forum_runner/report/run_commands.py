@@ -29,9 +29,9 @@ def gate_lines(run: str, task: str) -> tuple[str, str]:
 
 
 def question_of(gate: GateRule, run: str) -> str:
-    """A gate's question in one line; values that a run fills in appear as the references of the plan."""
-    asked = "".join(part if isinstance(part, str) else _reference(part, run) for part in gate.question)
-    return visible(" ".join(asked.split()))
+    """A gate's question in one line. Values that the run fills in appear as references, as in the plan."""
+    question = "".join(part if isinstance(part, str) else _reference(part, run) for part in gate.question)
+    return visible(" ".join(question.split()))
 
 
 def _reference(part: Placeholder, run: str) -> str:

@@ -1,4 +1,4 @@
-"""The id and the plan of a run, which reports need besides its entries."""
+"""The id and the plan of a run, which reports need in addition to its entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """A run may have no plan, and the plan of a damaged run directory may be unreadable."""
+    """The id and the plan of a run. `plan` is None if the run has no plan or the plan cannot be read."""
 
     run: str = ""
     plan: WavePlan | None = None
@@ -37,6 +37,6 @@ class RunContext:
     def outputs(self) -> Sequence[str]:
         return tuple(self.plan.outputs) if self.plan else ()
 
-    def planned(self, unit: str | None) -> PlannedTask | None:
-        """The plan's task of a task or of an instance."""
+    def planned_task(self, unit: str | None) -> PlannedTask | None:
+        """The task in the plan that a unit (a task or an instance) belongs to."""
         return self.tasks.get(task_of_unit(unit, self.tasks)) if unit is not None else None

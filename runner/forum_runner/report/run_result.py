@@ -1,4 +1,4 @@
-"""The result of a run: its history, and what the run directory adds."""
+"""The result of a run: its history, and facts from the run directory."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class RunResult:
 
     @property
     def status(self) -> str:
-        """The ledger's, unless the run was interrupted before it could record that."""
-        is_cut_short = self.exit_code == ExitCode.INTERRUPTED and not self.history.is_sealed
-        return "interrupted" if is_cut_short else self.history.status
+        """The status in the ledger, or `interrupted` if the run could not record its interruption."""
+        is_interrupted = self.exit_code == ExitCode.INTERRUPTED and not self.history.is_sealed
+        return "interrupted" if is_interrupted else self.history.status
 
     @property
     def is_resumable(self) -> bool:
@@ -43,7 +43,7 @@ class RunResult:
 
     @property
     def counts(self) -> Counter[str]:
-        """The plan's tasks by state."""
+        """How many tasks are in each state, including tasks of the plan that have not started."""
         missing = sum(name not in self.history.tasks for name in self.context.tasks)
         return self.history.states + Counter({NOT_STARTED: missing})
 
@@ -55,7 +55,7 @@ def read_result(directory: Path, history: RunHistory, exit_code: int) -> RunResu
 
 
 def _read_context(run: str, path: Path) -> RunContext:
-    """Without a plan if the file is damaged."""
+    """The context of a run, without its plan if the file is missing or damaged."""
     try:
         return RunContext(run, decode_wave_plan(path.read_bytes()))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):

@@ -13,7 +13,7 @@ from forum_runner.report.summary_json import summary_document
 
 
 def result_document(result: RunResult) -> dict[str, Any]:
-    """The summary and what the run directory adds. It has all tasks, however many there are."""
+    """The summary, and facts from the run directory. Lists all tasks, however many there are."""
     summary = summary_document(result.history, read_reasons(result.directory, result.history))
     return {
         "apiVersion": "forum/v1",

@@ -1,4 +1,4 @@
-"""The result of a run as text: what `forum run` and `forum resume` print at the end."""
+"""The result of a run as text, as printed at the end of `forum run` and `forum resume`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from forum_runner.ledger.layout import OUTPUTS
 from forum_runner.ledger.read_entry import amount, text
 from forum_runner.report import counted, joined
 from forum_runner.report.amounts import clip, duration, moment
-from forum_runner.report.budget_text import AMOUNTS, quantity, used_amount, used_of
+from forum_runner.report.budget_text import AMOUNTS, quantity, usage_of_limit, used_amount
 from forum_runner.report.entry_text import entry_text
 from forum_runner.report.paint import STATE_COLORS, painted
 from forum_runner.report.run_commands import command_line, gate_lines, verify_line
 from forum_runner.report.run_result import RunResult
-from forum_runner.report.table import listed, table
+from forum_runner.report.table import table, titled_list
 from forum_runner.report.task_table import (
     HEADING,
     NOT_STARTED,
@@ -41,10 +41,10 @@ def render_result(result: RunResult, *, color: bool = False) -> str:
     lines = [headline(result, color=color)]
     for section in (
         _tasks(result, color),
-        listed("why", failure_lines(result), _MAX_OTHERS),
-        listed(TRUNCATED_TITLE, truncated_lines(result.history), _MAX_OTHERS),
+        titled_list("why", failure_lines(result), _MAX_OTHERS),
+        titled_list(TRUNCATED_TITLE, truncated_lines(result.history), _MAX_OTHERS),
         budget_lines(result),
-        listed("outputs", [line for name in output_names(result) for line in _output(result, name)], _MAX_OTHERS),
+        titled_list("outputs", [line for name in output_names(result) for line in _output(result, name)], _MAX_OTHERS),
         list(_gates(result)),
     ):
         lines += ["", *section] if section else []
@@ -54,26 +54,26 @@ def render_result(result: RunResult, *, color: bool = False) -> str:
 
 
 def headline(result: RunResult, *, color: bool = False) -> str:
-    """`failed (exit 1): 1 failed, 2 passed, in 12.5s`."""
+    """`failed (exit 1): 1 failed, 2 passed in 12.5s`."""
     words = _STATUS_TEXT.get(result.status, clip(result.status))
     status = painted(words, color, fg=_COLORS.get(result.status), bold=True)
     code = f" (exit {result.exit_code})" if result.exit_code else ""
     counts = result.counts
     states = [f"{counts[state]:,} {clip(state)}" for state in (*SEVERITY, NOT_STARTED) if counts[state]]
-    return f"{status}{code}: {', '.join(states) or 'no tasks'}, in {duration(result.history.active_ms)}"
+    return f"{status}{code}: {', '.join(states) or 'no tasks'} in {duration(result.history.active_ms)}"
 
 
 def spent_text(result: RunResult) -> str:
-    """Each amount, with its limit if the run has one."""
+    """The used amounts, each with its limit if the run has one."""
     usage, limits = result.history.usage, result.context.limits
     words = []
     for name in AMOUNTS:
         used = result.history.active_ms if name == "wall_ms" else used_amount(usage, name)
         if name in limits:
-            words.append(used_of(name, used, amount(limits, name)))
+            words.append(usage_of_limit(name, used, amount(limits, name)))
         elif name in ("calls", "tokens") or (name == "micro_usd" and used):
             words.append(quantity(name, used))
-    return ", ".join([*words, f"{duration(usage.wall_ms)} of work"])
+    return ", ".join([*words, f"{duration(usage.wall_ms)} total call time"])
 
 
 def failure_lines(result: RunResult) -> list[str]:
@@ -118,13 +118,13 @@ def _output(result: RunResult, name: str) -> Iterator[str]:
     else:
         path = output_path(result, name)
         yield f"{clip(name)}: {visible(str(path))} ({counted(amount(body, 'bytes'), 'byte')})"
-        # A log must not repeat what the record treats as sensitive.
+        # A salted body is sensitive, so a log must not repeat it.
         if "salted" not in body:
             yield from (f"  {line}" for line in _preview(path, text(body, "type") or "", amount(body, "bytes")))
 
 
 def _preview(path: Path, type_: str, size: int) -> list[str]:
-    """The whole of a small text; otherwise nothing."""
+    """The lines of a small text; nothing for other contents."""
     if not (type_ == JSON or type_.startswith("text/")) or size > 4 * _MAX_PREVIEW:
         return []
     try:
@@ -154,4 +154,4 @@ def _facts(result: RunResult) -> Iterator[tuple[str, str]]:
     if result.is_resumable:
         yield "resume", command_line("resume", result.argument)
     elif result.status not in ("passed", "refused"):
-        yield "again", f"{command_line('resume', result.argument, '--failed')}  (a new run that reuses what passed)"
+        yield "retry", f"{command_line('resume', result.argument, '--failed')}  (a new run that reuses passed results)"

@@ -1,4 +1,4 @@
-"""Pass rates as GitHub-flavoured Markdown, for the summary of a step (`GITHUB_STEP_SUMMARY`)."""
+"""Pass rates as GitHub-flavored Markdown, for the summary of a step (`GITHUB_STEP_SUMMARY`)."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from forum_runner.report.run_result import RunResult
 from forum_runner.report.step_summary import plain, row_line, title_of
 from forum_runner.report.table import filled_columns
 
-# With this many runs and their tasks, a summary is well below what GitHub shows.
+# With this many runs and their tasks, a summary stays well below GitHub's size limit.
 _MAX_RUNS = 500
 
 
 def render_step_pass_rates(rates: PassRates) -> str:
-    """If there is no room for all runs, those that did not pass are kept and the others counted."""
-    kept = _selected(rates.runs)
+    """Lists at most `_MAX_RUNS` runs, preferably those that did not pass, and counts the others."""
+    selected = _select(rates.runs)
     lines = [f"### {plain(title_of(rates.runs[0]))}", "", plain(rates.headline), ""]
     lines += [*_tasks(rates), ""]
     lines += [row_line(("run", "status", "head")), row_line(["---"] * 3)]
     lines += (
-        row_line((plain(str(run.directory)), plain(run.status), f"<code>{run.history.head}</code>")) for run in kept
+        row_line((plain(str(run.directory)), plain(run.status), f"<code>{run.history.head}</code>")) for run in selected
     )
-    if left := len(rates.runs) - len(kept):
-        lines += ["", f"And {left:,} more, omitted here."]
-    lines += ["", *(f"- {name}: {plain(words)}" for name, words in rates.spent), ""]
-    return joined([*lines, "```sh", *(line for _, line in next_commands(kept)), "```"])
+    if omitted := len(rates.runs) - len(selected):
+        lines += ["", f"And {omitted:,} more, omitted here."]
+    lines += ["", *(f"- {name}: {plain(words)}" for name, words in rates.totals), ""]
+    return joined([*lines, "```sh", *(line for _, line in next_commands(selected)), "```"])
 
 
-def _selected(runs: Sequence[RunResult]) -> list[RunResult]:
-    """In their order."""
+def _select(runs: Sequence[RunResult]) -> list[RunResult]:
+    """The runs to list, in their original order."""
     ranked = sorted(range(len(runs)), key=lambda index: runs[index].status == "passed")
     return [runs[index] for index in sorted(ranked[:_MAX_RUNS])]
 

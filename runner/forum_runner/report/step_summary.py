@@ -1,4 +1,4 @@
-"""The result of a run as GitHub-flavoured Markdown, for the summary of a step (`GITHUB_STEP_SUMMARY`)."""
+"""The result of a run as GitHub-flavored Markdown, for the summary of a step (`GITHUB_STEP_SUMMARY`)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from forum_runner.report.task_table import (
     NOT_STARTED,
     RIGHT_ALIGNED,
     TRUNCATED_TITLE,
-    by_severity,
+    sorted_by_severity,
     task_row,
     truncated_lines,
 )
 
 MAX_BYTES = 900 * 1024
-# GitHub shows nothing of a larger summary.
+# GitHub does not display larger summaries.
 _MAX_FILE_BYTES = 1024 * 1024
 _MAX_LISTED = 50
 # Everything that could start markup, a link, a mention, an emoji, a formula or a cell is written as an entity.
@@ -33,16 +33,16 @@ _MARKUP = re.compile(r"[&<>\"'`|\\*_\[\]~@#$]|:(?=\S)|(?<=www)[.]", re.IGNORECAS
 
 
 def render_step_summary(result: RunResult) -> str:
-    """At most `MAX_BYTES`: if there is no room for all tasks, the most severe are kept and the others counted."""
-    before = [f"### {plain(title_of(result))}", "", plain(headline(result)), ""]
+    """At most `MAX_BYTES`: without room for all tasks, the most severe are listed and the others counted."""
+    header = [f"### {plain(title_of(result))}", "", plain(headline(result)), ""]
     not_started = result.counts[NOT_STARTED]
-    after = ["", *([f"And {not_started:,} {NOT_STARTED}.", ""] if not_started else []), *_sections(result)]
-    room = MAX_BYTES - sum(len(line.encode()) + 1 for line in [*before, *after])
-    return joined([*before, *_table(list(result.history.tasks.values()), room), *after])
+    footer = ["", *([f"And {not_started:,} {NOT_STARTED}.", ""] if not_started else []), *_sections(result)]
+    room = MAX_BYTES - sum(len(line.encode()) + 1 for line in [*header, *footer])
+    return joined([*header, *_table(list(result.history.tasks.values()), room), *footer])
 
 
 def append_step_summary(path: Path, summary: str) -> str | None:
-    """Returns why the summary could not be appended, or None. A run does not fail because of it."""
+    """Appends the summary to a file. Returns an error message or None: the run must not fail because of its summary."""
     data = summary.encode(errors="backslashreplace")
     try:
         with path.open("ab") as stream:
@@ -75,16 +75,16 @@ def _table(tasks: Sequence[TaskHistory], room: int) -> Iterator[str]:
     ]
     lines = {task: row_line(plain(cells[index]) for index in columns) for task, cells in rows.items()}
     room -= sum(len(line.encode()) + 1 for line in head) + len(note) + 20
-    kept = set()
-    for task in by_severity(tasks):
+    selected = set()
+    for task in sorted_by_severity(tasks):
         room -= len(lines[task.id].encode()) + 1
         if room < 0:
             break
-        kept.add(task.id)
+        selected.add(task.id)
     yield from head
-    yield from (line for task, line in lines.items() if task in kept)
-    if len(kept) < len(lines):
-        yield note.format(len(lines) - len(kept))
+    yield from (line for task, line in lines.items() if task in selected)
+    if len(selected) < len(lines):
+        yield note.format(len(lines) - len(selected))
 
 
 def row_line(cells: Iterable[str]) -> str:

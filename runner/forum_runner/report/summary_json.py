@@ -11,11 +11,11 @@ from forum_runner.history.task_history import RecordedDecision, TaskHistory
 from forum_runner.history.usage import UsageTotals
 from forum_runner.ledger.read_entry import ReadEntry, text
 from forum_runner.report.recorded_text import RecordedText
-from forum_runner.report.summary_text import ending
+from forum_runner.report.summary_text import end_text
 
 
 def summary_document(history: RunHistory, reasons: Mapping[str, RecordedText] | None = None) -> dict[str, Any]:
-    """`reasons` are those that people gave for their decisions, by task."""
+    """The history as a document. `reasons` has the reasons of gate decisions, by task."""
     opened, first, last = history.opened, history.first, history.end
     return {
         "run": first.run if first else None,
@@ -26,7 +26,7 @@ def summary_document(history: RunHistory, reasons: Mapping[str, RecordedText] | 
         "span_ms": history.elapsed_ms,
         "entries": history.entries,
         "kinds": dict(sorted(history.kinds.items())),
-        "end": {"state": _end_state(history), "text": ending(history)},
+        "end": {"state": _end_state(history), "text": end_text(history)},
         "seal": dict(history.seal.data) if history.seal else None,
         "totals": _usage(history.usage),
         "tasks": [_task(task, reasons or {}) for task in history.tasks.values()],
@@ -71,7 +71,7 @@ def _task(task: TaskHistory, reasons: Mapping[str, RecordedText]) -> dict[str, A
 
 
 def _gate(decision: RecordedDecision | None, reason: RecordedText) -> dict[str, Any]:
-    """A gate that is still open has no decision."""
+    """The members of a gate. A gate that is still open has no decision."""
     return {
         "decision": decision.decision if decision else None,
         "by": decision.by if decision else None,

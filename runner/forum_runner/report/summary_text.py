@@ -1,4 +1,4 @@
-"""The history of a run as text: what `forum show` prints."""
+"""The history of a run as text, as printed by `forum show`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forum_runner.report.amounts import clip, duration, moment, money
 from forum_runner.report.entry_text import EDITED, entry_text
 from forum_runner.report.paint import STATE_COLORS, painted
 from forum_runner.report.recorded_text import RecordedText
-from forum_runner.report.table import listed, table
+from forum_runner.report.table import table, titled_list
 from forum_runner.report.task_table import (
     HEADING,
     RIGHT_ALIGNED,
@@ -35,7 +35,7 @@ def render_summary(
     *,
     color: bool,
 ) -> Iterator[str]:
-    """`reasons` are those that people gave for their decisions, by task."""
+    """The lines of the summary. `reasons` has the reasons of gate decisions, by task."""
     yield from _header(history, color)
     yield from _damage(history, color)
     if history.tasks:
@@ -54,21 +54,21 @@ def render_summary(
         ("redactions", [entry_text(entry) for entry in history.redactions]),
         ("outputs", list(_outputs(history))),
     ):
-        section = listed(title, lines, _MAX_LISTED)
+        section = titled_list(title, lines, _MAX_LISTED)
         yield from ["", *section] if section else []
     yield ""
     yield f"Not verified. To verify this ledger: forum verify {clip(run)}"
 
 
-def ending(history: RunHistory) -> str:
+def end_text(history: RunHistory) -> str:
     """How the run ended, according to the ledger."""
     if history.last is None:
-        return "nothing: the ledger has no entries"
+        return "not started: the ledger has no entries"
     if history.is_sealed:
         # The seal of an import does not say how the imported work ended.
         status = "imported" if history.is_import else history.status
-        again = history.kinds["run.sealed"] - 1
-        return clip(status) + (f" (sealed again {counted(again, 'time')})" if again else "")
+        reseals = history.kinds["run.sealed"] - 1
+        return clip(status) + (f" (sealed again {counted(reseals, 'time')})" if reseals else "")
     if history.seal is not None:
         return "invalid: entries follow the seal"
     if history.paused is not None:
@@ -95,7 +95,7 @@ def _header(history: RunHistory, color: bool) -> Iterator[str]:
     if history.usage.calls:
         yield f"spent     {_spent(history)}"
     status = "" if history.is_import else history.status
-    yield f"ended     {painted(ending(history), color, fg=STATE_COLORS.get(status, 'yellow'), bold=True)}"
+    yield f"ended     {painted(end_text(history), color, fg=STATE_COLORS.get(status, 'yellow'), bold=True)}"
 
 
 def _record(history: RunHistory) -> str:
@@ -110,7 +110,7 @@ def _spent(history: RunHistory) -> str:
     usage = history.usage
     cached = f" ({usage.cached_input_tokens:,} cached)" if usage.cached_input_tokens else ""
     words = [counted(usage.calls, "call"), f"{counted(usage.tokens, 'token')}{cached}", money(usage.micro_usd)]
-    return ", ".join([*words, f"{duration(usage.wall_ms)} of work"])
+    return ", ".join([*words, f"{duration(usage.wall_ms)} total call time"])
 
 
 def _imported(opened: ReadEntry) -> Iterator[str]:
@@ -144,14 +144,16 @@ def _tasks(history: RunHistory, color: bool) -> list[str]:
 def _gate(task: TaskHistory, reasons: Mapping[str, RecordedText]) -> Iterator[str]:
     if task.gate is None:
         return
-    decided = task.gate.decision
-    if decided is None:
+    decision = task.gate.decision
+    if decision is None:
         yield f"{clip(task.id)}: open"
         return
-    is_claim = decided.by == "person" and not decided.authenticated
-    words = [clip(f"{decided.decision} by {decided.by} ({decided.actor}{', not authenticated' if is_claim else ''})")]
-    words += [EDITED] if decided.is_edited else []
-    words += [reasons.get(task.id, RecordedText()).as_reason] if decided.reason is not None else []
+    is_claim = decision.by == "person" and not decision.authenticated
+    words = [
+        clip(f"{decision.decision} by {decision.by} ({decision.actor}{', not authenticated' if is_claim else ''})")
+    ]
+    words += [EDITED] if decision.is_edited else []
+    words += [reasons.get(task.id, RecordedText()).as_reason] if decision.reason is not None else []
     yield f"{clip(task.id)}: {', '.join(words)}"
 
 

@@ -1,4 +1,4 @@
-"""Rows in columns, and lines under a title."""
+"""Formats tables, and lists with a title."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_ALIGNED = 80
 
 
 def table(rows: Sequence[Sequence[str]], right: Collection[int] = (), *, color: bool = False) -> list[str]:
-    """The first row is the heading. Columns in `right` are aligned to the right; empty columns are left out."""
+    """The lines of a table. The first row is the heading, columns in `right` are right-aligned, empty ones omitted."""
     columns = filled_columns(rows)
     widths = {index: min(_MAX_ALIGNED, max(len(row[index]) for row in rows)) for index in columns}
     lines = []
@@ -19,7 +19,7 @@ def table(rows: Sequence[Sequence[str]], right: Collection[int] = (), *, color: 
         cells = []
         for index in columns:
             cell = row[index].rjust(widths[index]) if index in right else row[index].ljust(widths[index])
-            # Colour comes after the width: its escape sequences take no room on the screen.
+            # Pad first, then color: escape sequences take no room on the screen.
             cells.append(painted(cell, color, fg=STATE_COLORS.get(row[index]), dim=number == 0))
         lines.append("  ".join(cells).rstrip())
     return lines
@@ -30,9 +30,9 @@ def filled_columns(rows: Sequence[Sequence[str]]) -> list[int]:
     return [index for index in range(len(rows[0])) if any(row[index] for row in rows[1:])]
 
 
-def listed(title: str, lines: Sequence[str], most: int) -> list[str]:
+def titled_list(title: str, lines: Sequence[str], max_lines: int) -> list[str]:
     """The title and the lines below it; nothing if there are no lines."""
     if not lines:
         return []
-    more = [f"  and {len(lines) - most:,} more"] if len(lines) > most else []
-    return [title, *(f"  {line}" for line in lines[:most]), *more]
+    more = [f"  and {len(lines) - max_lines:,} more"] if len(lines) > max_lines else []
+    return [title, *(f"  {line}" for line in lines[:max_lines]), *more]

@@ -1,4 +1,4 @@
-"""The tasks of a run as rows of a table. If there is no room for all, the most severe are kept."""
+"""The tasks of a run as rows of a table. If there is not enough room for all, the most severe are listed."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ SEVERITY = (
 TRUNCATED_TITLE = "truncated by max_bytes"
 
 
-def by_severity(tasks: Iterable[TaskHistory]) -> list[TaskHistory]:
+def sorted_by_severity(tasks: Iterable[TaskHistory]) -> list[TaskHistory]:
     rank = {state: number for number, state in enumerate(SEVERITY)}
     return sorted(tasks, key=lambda task: rank.get(task.state, 0))
 
 
 def task_row(task: TaskHistory, *, is_detailed: bool = False) -> tuple[str, ...]:
-    """A detailed row also has the adapter, the tier and the run that a result comes from."""
+    """The cells of a task. A detailed row also has the adapter, the tier, and the run of a reused result."""
     agent = performer(task.agent, task.adapter, task.tier) if is_detailed else task.agent or ""
     if task.reused_from is not None:
         agent = f"reused from {task.reused_from}" if is_detailed else "reused"
@@ -47,7 +47,7 @@ def task_row(task: TaskHistory, *, is_detailed: bool = False) -> tuple[str, ...]
 
 
 def usage_cells(usage: UsageTotals) -> tuple[str, str, str]:
-    """Time, tokens and cost; empty where 0."""
+    """Time, tokens and cost; a cell is empty if its number is 0."""
     return (
         duration(usage.wall_ms) if usage.wall_ms else "",
         number_cell(usage.tokens),
@@ -60,21 +60,21 @@ def number_cell(number: int) -> str:
 
 
 def select_tasks(tasks: Sequence[TaskHistory], max_passed: int, max_others: int) -> tuple[list[TaskHistory], list[str]]:
-    """The tasks to list, in their order, and a note for each state that has more."""
-    ranked = by_severity(tasks)
+    """The tasks to list, in their original order, and a note for each state with omitted tasks."""
+    ranked = sorted_by_severity(tasks)
     passed = [task for task in ranked if task.state == "passed"]
     others = [task for task in ranked if task.state != "passed"]
-    kept = {task.id for task in [*passed[:max_passed], *others[:max_others]]}
-    left = Counter(task.state for task in [*others[max_others:], *passed[max_passed:]])
-    return [task for task in tasks if task.id in kept], [
-        f"and {number:,} more {clip(state)}" for state, number in left.items()
+    selected = {task.id for task in [*passed[:max_passed], *others[:max_others]]}
+    omitted = Counter(task.state for task in [*others[max_others:], *passed[max_passed:]])
+    return [task for task in tasks if task.id in selected], [
+        f"and {number:,} more {clip(state)}" for state, number in omitted.items()
     ]
 
 
 def truncated_lines(history: RunHistory) -> list[str]:
     """`draft: the first 2,000 of 48,112 bytes of commits`."""
     return [
-        f"{clip(task.id, 80)}: the first {value.kept_bytes:,} of {value.all_bytes:,} bytes of {clip(value.name, 80)}"
+        f"{clip(task.id, 80)}: the first {value.kept_bytes:,} of {value.total_bytes:,} bytes of {clip(value.name, 80)}"
         for task in history.tasks.values()
         for value in task.truncated
     ]

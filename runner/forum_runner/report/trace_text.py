@@ -10,7 +10,7 @@ _MAX_CAUSES = 10
 
 
 class CauseLanes:
-    """The causes that are still to come, each in its lane."""
+    """The causes that are not printed yet, each in its lane."""
 
     def __init__(self, seq: int) -> None:
         self._lanes = [seq]
@@ -20,12 +20,12 @@ class CauseLanes:
         marks = ["*" if lane == place else "|" for lane in range(len(self._lanes))]
         causes = [cause for cause in sorted(set(entry.causes), reverse=True) if cause < entry.seq]
         self._lanes[place : place + 1] = [cause for cause in causes if cause not in self._lanes]
-        drawn = " ".join(marks[:_MAX_LANES]) + (" ..." if len(marks) > _MAX_LANES else "")
-        return f"{drawn}  {log_line(entry, color=color)}{_causes(entry)}"
+        lanes = " ".join(marks[:_MAX_LANES]) + (" ..." if len(marks) > _MAX_LANES else "")
+        return f"{lanes}  {log_line(entry, color=color)}{_causes(entry)}"
 
 
 def _causes(entry: ReadEntry) -> str:
-    """Listed if there are several: the lanes alone would be ambiguous."""
+    """The list of causes if there are several, because the lanes alone would be ambiguous."""
     if len(entry.causes) < 2:
         return ""
     listed = ", ".join(f"{cause}" for cause in entry.causes[:_MAX_CAUSES])

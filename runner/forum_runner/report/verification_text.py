@@ -1,4 +1,4 @@
-"""The report of a verification as text."""
+"""A verification report as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forum_runner.report.paint import painted
 
 _COLORS = {"ok": "green", "fail": "red", "incomplete": "yellow", "not checked": None}
 _VERDICT_COLORS = {Verdict.VALID: "green", Verdict.INVALID: "red", Verdict.INCOMPLETE: "yellow"}
-_ABOUT = {
+_DESCRIPTIONS = {
     "bytes": "every line is a canonical entry that matches its schema",
     "chain": "every entry has the hash of the entry before it",
     "bodies": "every body exists and has its digest, or is recorded as redacted",
@@ -29,7 +29,7 @@ def render_verification(report: VerifyReport, *, color: bool) -> str:
     lines += [_finding(finding, "entry" if report.run else "line") for finding in listed]
     more = report.more_findings + len(report.findings) - len(listed)
     if more:
-        lines.append(f"... and {counted(more, 'finding')} more")
+        lines.append(f"... and {counted(more, 'more finding')}")
     if not report.is_ledger:
         return "\n".join(lines) + "\n"
     for checkpoint in report.checkpoints:
@@ -61,14 +61,14 @@ def _finding(finding: LedgerFinding, noun: str) -> str:
 
 
 def _level(level: Level, *, color: bool, has_entries: bool) -> str:
-    """Without entries, a level that is ok has checked nothing."""
+    """The line of a level. Without entries, an `ok` level has checked nothing."""
     status = painted(f"{level.status:<11}", color, fg=_COLORS[level.status])
     if level.status == "ok":
-        more = _ABOUT[level.name] if has_entries else "no entries to check"
+        detail = _DESCRIPTIONS[level.name] if has_entries else "no entries to check"
     elif level.level == 1 and not has_entries:
-        more = "no line is an entry"
+        detail = "no line is an entry"
     elif level.reason:
-        more = level.reason
+        detail = level.reason
     else:
-        more = f"first bad entry {level.first_bad_seq}" if level.first_bad_seq is not None else "see below"
-    return f"  {level.level} {level.name:<9}  {status}  {more}"
+        detail = f"first bad entry {level.first_bad_seq}" if level.first_bad_seq is not None else "see below"
+    return f"  {level.level} {level.name:<9}  {status}  {detail}"

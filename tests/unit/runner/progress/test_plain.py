@@ -98,8 +98,8 @@ def test_losses_routes_expansions_and_unsuccessful_ends_are_printed(feed: Feed) 
     text = "".join(printed(feed, EXAMPLES[name]()) for name in ("crash_and_resume", "routed", "failed_and_tolerated"))
 
     for line in (
-        "one: attempt 1: lost, its outcome is unknown",
-        "two: attempt 1, check 1 of 1: lost, its outcome is unknown",
+        "one: attempt 1: lost (outcome unknown)",
+        "two: attempt 1, check 1 of 1: lost (outcome unknown)",
         "one: attempt 2 by writer via small (cheap), retry after: lost",
         "repaired: set aside 28 bytes of ledger.jsonl, 700 bytes of bodies.tar",
         "write: routed to writer (by keywords)",

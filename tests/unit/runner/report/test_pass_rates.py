@@ -8,7 +8,7 @@ from typing import Any
 from fake_ledger.files import RUN, leaf
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.read_entry import read_entry
-from forum_runner.report.pass_rates import PassRates, pass_rates_document, pass_rates_of, render_pass_rates
+from forum_runner.report.pass_rates import PassRates, compute_pass_rates, pass_rates_document, render_pass_rates
 from forum_runner.report.run_context import RunContext
 from forum_runner.report.run_result import RunResult
 from forum_runner.report.step_pass_rates import render_step_pass_rates
@@ -32,7 +32,7 @@ def result_of(example: ExampleRun, until: int | None = None, directory: Path = R
 
 
 def rates_of(examples: Sequence[ExampleRun]) -> PassRates:
-    return pass_rates_of([result_of(example) for example in examples])
+    return compute_pass_rates([result_of(example) for example in examples])
 
 
 def document_of(rates: PassRates) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def document_of(rates: PassRates) -> dict[str, Any]:
 def three_runs() -> PassRates:
     """Return two passed runs and, between them, one that was killed in its first task."""
     ends = ((None, RUN), (12, f"{RUN}.2"), (None, f"{RUN}.3"))
-    return pass_rates_of([result_of(EXAMPLES["climbing"](), until, RUNS / name) for until, name in ends])
+    return compute_pass_rates([result_of(EXAMPLES["climbing"](), until, RUNS / name) for until, name in ends])
 
 
 COMPLETE_HEAD, KILLED_HEAD = (leaf(EXAMPLES["climbing"]().lines()[last]).hex() for last in (-1, 11))
@@ -53,13 +53,13 @@ def test_the_text_report() -> None:
     assert render_pass_rates(three_runs()) == (
         "3 runs: 2 of 3 (66.6%) passed; 1 unfinished\n"
         "\n"
-        "task    passed          otherwise      attempts    tokens\n"
+        "task    passed          other states   attempts    tokens\n"
         "draft   2 of 3 (66.6%)  1 running      4 (2 to 5)  1,280 (640 to 1,600)\n"
         "report  2 of 3 (66.6%)  1 not started  3           480\n"
         "\n"
-        "tokens    1,600 (640 to 2,080) a run\n"
-        "spent     $0.0130 in all\n"
-        "work      27.0s in all\n"
+        "tokens    1,600 (640 to 2,080) per run\n"
+        "cost      $0.0130 total\n"
+        "time      27.0s total call time\n"
         f"verify    forum verify {RUNS}/{RUN} --expect-head {COMPLETE_HEAD}\n"
         f"verify    forum verify {RUNS}/{RUN}.2 --expect-head {KILLED_HEAD}\n"
         f"verify    forum verify {RUNS}/{RUN}.3 --expect-head {COMPLETE_HEAD}\n"
@@ -102,7 +102,7 @@ def test_interrupted_runs_are_distinguished_from_paused_ones() -> None:
 def test_the_percentage_is_below_100_unless_every_run_passed() -> None:
     results = [result_of(EXAMPLES["bare"]())] * 1999 + [result_of(EXAMPLES["cancelled"]())]
 
-    assert render_pass_rates(pass_rates_of(results)).startswith(
+    assert render_pass_rates(compute_pass_rates(results)).startswith(
         "2,000 runs: 1,999 of 2,000 (99.9%) passed; 1 cancelled\n"
     )
 
@@ -120,7 +120,7 @@ def test_the_least_reliable_tasks_are_listed_if_there_are_too_many() -> None:
 
 
 def test_zero_runs_have_a_rate_of_zero() -> None:
-    assert render_pass_rates(pass_rates_of([])).startswith("0 runs: 0 of 0 (0%) passed\n")
+    assert render_pass_rates(compute_pass_rates([])).startswith("0 runs: 0 of 0 (0%) passed\n")
 
 
 def test_the_step_summary() -> None:
@@ -129,7 +129,7 @@ def test_the_step_summary() -> None:
         "\n"
         "3 runs: 2 of 3 (66.6%) passed; 1 unfinished\n"
         "\n"
-        "| task | passed | otherwise | attempts | tokens |\n"
+        "| task | passed | other states | attempts | tokens |\n"
         "| --- | --- | --- | --- | --- |\n"
         "| draft | 2 of 3 (66.6%) | 1 running | 4 (2 to 5) | 1,280 (640 to 1,600) |\n"
         "| report | 2 of 3 (66.6%) | 1 not started | 3 | 480 |\n"
@@ -140,9 +140,9 @@ def test_the_step_summary() -> None:
         f"| {RUNS}/{RUN}.2 | unfinished | <code>{KILLED_HEAD}</code> |\n"
         f"| {RUNS}/{RUN}.3 | passed | <code>{COMPLETE_HEAD}</code> |\n"
         "\n"
-        "- tokens: 1,600 (640 to 2,080) a run\n"
-        "- spent: &#36;0.0130 in all\n"
-        "- work: 27.0s in all\n"
+        "- tokens: 1,600 (640 to 2,080) per run\n"
+        "- cost: &#36;0.0130 total\n"
+        "- time: 27.0s total call time\n"
         "\n"
         "```sh\n"
         f"forum verify {RUNS}/{RUN} --expect-head {COMPLETE_HEAD}\n"
@@ -156,7 +156,7 @@ def test_the_step_summary() -> None:
 def test_a_full_step_summary_keeps_the_runs_that_did_not_pass() -> None:
     passed, cancelled = result_of(EXAMPLES["bare"]()), result_of(EXAMPLES["cancelled"]())
 
-    summary = render_step_pass_rates(pass_rates_of([passed] * 9_999 + [cancelled]))
+    summary = render_step_pass_rates(compute_pass_rates([passed] * 9_999 + [cancelled]))
 
     rows = [line for line in summary.splitlines() if line.startswith("| .forum")]
     assert rows[-1].endswith(f"| cancelled | <code>{cancelled.history.head}</code> |")

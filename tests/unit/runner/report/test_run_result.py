@@ -42,7 +42,7 @@ def head_of(example: ExampleRun) -> str:
     return leaf(example.lines()[-1]).hex()
 
 
-RETRY_LINE = "again     forum resume out --failed  (a new run that reuses what passed)"
+RETRY_LINE = "retry     forum resume out --failed  (a new run that reuses passed results)"
 
 
 def footer(example: ExampleRun, spent: str, *more: str) -> str:
@@ -56,7 +56,7 @@ def test_a_run_that_passed(result_of: ReadResult) -> None:
     example = EXAMPLES["climbing"]()
 
     assert render_result(result_of(example)) == (
-        "passed: 2 passed, in 48.7s\n"
+        "passed: 2 passed in 48.7s\n"
         "\n"
         "task    state   attempts  agent   time  tokens     cost\n"
         "draft   passed         5  writer  9.0s   1,600  $0.0065\n"
@@ -68,7 +68,7 @@ def test_a_run_that_passed(result_of: ReadResult) -> None:
         "outputs\n"
         "  report: out/outputs/report.txt (4 bytes)\n"
         "    done\n"
-        "\n" + footer(example, "11 calls, 2,080 tokens, $0.0065, 11.7s of work")
+        "\n" + footer(example, "11 calls, 2,080 tokens, $0.0065, 11.7s total call time")
     )
 
 
@@ -76,7 +76,7 @@ def test_a_run_stopped_by_a_budget(result_of: ReadResult) -> None:
     example = EXAMPLES["budget_stop"]()
 
     assert render_result(result_of(example, 4)) == (
-        "stopped (exit 4): 1 stopped, 2 passed, in 30.0s\n"
+        "stopped (exit 4): 1 stopped, 2 passed in 30.0s\n"
         "\n"
         "task    state    reason  attempts  agent   time  tokens     cost\n"
         "draft   passed                  2  writer  1.8s     670  $0.0042\n"
@@ -93,7 +93,7 @@ def test_a_run_stopped_by_a_budget(result_of: ReadResult) -> None:
         "\n"
         + footer(
             example,
-            "4 of 6 calls, 990 of 3,000 tokens, $0.0042 of $0.0100, 300 of 11,000 output bytes, 4.5s of work",
+            "4 of 6 calls, 990 of 3,000 tokens, $0.0042 of $0.0100, 300 of 11,000 output bytes, 4.5s total call time",
             RETRY_LINE,
         )
     )
@@ -103,7 +103,7 @@ def test_a_failed_run_shows_the_reasons(result_of: ReadResult) -> None:
     example = EXAMPLES["failed_and_tolerated"]()
 
     assert render_result(result_of(example, 1)) == (
-        "failed (exit 1): 2 failed, 1 tolerated, 3 skipped, 2 passed, in 35.0s\n"
+        "failed (exit 1): 2 failed, 1 tolerated, 3 skipped, 2 passed in 35.0s\n"
         "\n"
         "task        state      reason    attempts  agent         time  tokens\n"
         "risky       tolerated  error            1  writer       900ms     160\n"
@@ -125,7 +125,7 @@ def test_a_failed_run_shows_the_reasons(result_of: ReadResult) -> None:
         "outputs\n"
         "  after: out/outputs/after.txt (10 bytes)\n"
         "    afterwards\n"
-        "\n" + footer(example, "6 calls, 960 tokens, 5.4s of work", RETRY_LINE)
+        "\n" + footer(example, "6 calls, 960 tokens, 5.4s total call time", RETRY_LINE)
     )
 
 
@@ -143,7 +143,7 @@ def test_a_run_paused_at_gates_shows_how_to_decide_and_resume(result_of: ReadRes
     example = paused()
 
     assert render_result(result_of(example, 5)) == (
-        "paused at a gate (exit 5): 2 waiting, 1 passed, 1 not started, in 8.7s\n"
+        "paused at a gate (exit 5): 2 waiting, 1 passed, 1 not started in 8.7s\n"
         "\n"
         "task     state    attempts  agent    time  tokens\n"
         "archive  waiting\n"
@@ -160,7 +160,7 @@ def test_a_run_paused_at_gates_shows_how_to_decide_and_resume(result_of: ReadRes
         "publish is waiting for a decision: Publish?\n"
         "  forum gate approve out publish\n"
         "  forum gate reject out publish\n"
-        "\n" + footer(example, "1 call, 160 tokens, 900ms of work", "resume    forum resume out")
+        "\n" + footer(example, "1 call, 160 tokens, 900ms total call time", "resume    forum resume out")
     )
 
 

@@ -9,7 +9,7 @@ from fake_ledger.files import Body
 from forum_runner.history.difference import RunDifference, compare
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from forum_runner.report.difference_json import difference_document
-from forum_runner.report.difference_text import rows_of
+from forum_runner.report.difference_text import difference_rows
 from forum_runner.report.summary_json import summary_document
 from forum_runner.report.summary_text import render_summary
 from ledgers.example_run import ExampleRun
@@ -61,4 +61,4 @@ def test_a_redaction_does_not_make_two_durations_differ(is_sealed: bool) -> None
     document = json.loads(json.dumps(difference_document(difference)))
 
     assert document["a"]["span_ms"] == document["b"]["span_ms"]
-    assert "time" not in [what for _, what, _, _ in rows_of(difference)]
+    assert "time" not in [what for _, what, _, _ in difference_rows(difference)]

@@ -28,7 +28,7 @@ def test_a_run_stopped_by_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert render_step_summary(result_of(example, Path("out"), 4)) == (
         "### forum: test\n"
         "\n"
-        "stopped (exit 4): 1 stopped, 2 passed, in 30.0s\n"
+        "stopped (exit 4): 1 stopped, 2 passed in 30.0s\n"
         "\n"
         "| task | state | reason | attempts | agent | time | tokens | cost |\n"
         "| --- | --- | --- | --: | --- | --: | --: | --: |\n"
@@ -41,7 +41,7 @@ def test_a_run_stopped_by_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "- stopped by the budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed\n"
         "\n"
         "Spent: 4 of 6 calls, 990 of 3,000 tokens, &#36;0.0042 of &#36;0.0100, 300 of 11,000 output bytes, "
-        "4.5s of work\n"
+        "4.5s total call time\n"
         "\n"
         f"Head of the ledger: <code>{head}</code>\n"
         "\n"
