@@ -230,7 +230,7 @@ def test_an_invalid_request_is_not_answered(tmp_path: Path, stdin: bytes) -> Non
     result = conform("canonicalize", stdin, tmp_path)
 
     assert (result.returncode, result.stdout) == (2, b"")
-    assert result.stderr.startswith(b"forum: not a request: ")
+    assert result.stderr.startswith(b"forum: invalid request: ")
     assert b"Traceback" not in result.stderr
 
 
@@ -287,7 +287,7 @@ def test_an_invalid_line_ends_the_process_after_earlier_answers(tmp_path: Path) 
 
     assert result.returncode == 2
     assert [json.loads(answer)["verdict"] for answer in result.stdout.splitlines()] == ["valid"]
-    assert result.stderr.startswith(b"forum: not a request: ")
+    assert result.stderr.startswith(b"forum: invalid request: ")
 
 
 @pytest.mark.parametrize("mode", ["canonicalize", "serve"])

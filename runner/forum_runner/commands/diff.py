@@ -36,4 +36,4 @@ def command(left: str, right: str, as_json: bool) -> int:
         from forum_runner.report.difference_text import render_difference
 
         write_parts(f"{line}\n" for line in render_difference(difference, color=wants_color(sys.stdout)))
-    return ExitCode.OK if difference.is_none else ExitCode.FAILED
+    return ExitCode.OK if difference.is_empty else ExitCode.FAILED

@@ -109,7 +109,7 @@ def _decide(
         document |= {"edited": instruction is not None, "waiting": len(left), "at_work": decided.is_running}
         write_json(document)
         return 0
-    to_decide = sum(not other.is_over for other in left)
+    to_decide = sum(not other.is_expired for other in left)
     next_step = "the run continues" if decided.is_running else f"resume with: {command_line('resume', run)}"
     rest = f"{to_decide} more to decide" if to_decide else next_step
     edited = " with another instruction" if instruction is not None else ""
@@ -118,7 +118,7 @@ def _decide(
 
 
 def _document(gate: PendingGate) -> dict[str, Any]:
-    time = {"deadline": gate.deadline, "on_deadline": gate.on_deadline, "deadline_passed": gate.is_over}
+    time = {"deadline": gate.deadline, "on_deadline": gate.on_deadline, "deadline_passed": gate.is_expired}
     return {"task": gate.task, "digest": gate.digest, **time, "displayed": gate.displayed}
 
 
@@ -130,7 +130,7 @@ def _text(gate: PendingGate, run: str) -> str:
     displayed = gate.displayed or {}
     lines.append(f"  question  {visible(str(displayed.get('question', 'redacted')))}")
     if gate.deadline is not None:
-        passed = " (passed)" if gate.is_over else ""
+        passed = " (passed)" if gate.is_expired else ""
         lines.append(f"  deadline  {moment(gate.deadline)}{passed}, then {clip(gate.on_deadline or '?')}")
     lines.append(f"  displayed {gate.digest}")
     for name in ("agent", "argv", "stdin", "system", "text"):
@@ -144,6 +144,6 @@ def _text(gate: PendingGate, run: str) -> str:
 def _next_commands(gate: PendingGate, run: str) -> list[str]:
     from forum_runner.report.run_commands import command_line, gate_lines
 
-    if gate.is_over:
+    if gate.is_expired:
         return [f"the deadline has passed; record its decision with: {command_line('resume', run)}"]
     return [f"{line} --displayed {gate.digest[:12]}" for line in gate_lines(run, gate.task)]

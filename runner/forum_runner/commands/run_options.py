@@ -61,7 +61,7 @@ def with_display(mode: str, run: Callable[[RunDisplay], int]) -> int:
     except click.ClickException:
         raise
     except (KeyboardInterrupt, Exception) as error:
-        if not isinstance(display, JsonProgress) or not display.has_begun:
+        if not isinstance(display, JsonProgress) or not display.has_written:
             raise
         message, code = describe_failure(error)
         display.event("error", text=message.removeprefix("forum: "), exit_code=int(code))

@@ -1,4 +1,4 @@
-"""Answers of `forum` as the program under test. conformance/PROTOCOL.md has the messages."""
+"""Answers the conformance suite, with `forum` as the program under test. See conformance/PROTOCOL.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forum_runner.conformance import roles
-from forum_runner.conformance.run_role import carry_out
+from forum_runner.conformance.run_role import answer_run_request
 from forum_runner.conformance.suite_request import PROTOCOL, ROLES, MalformedRequestError, SuiteRequest, read_request
 
 __all__ = ["ROLES", "MalformedRequestError", "SuiteRequest", "answer", "read_request"]
@@ -17,7 +17,7 @@ _ANSWERS: dict[str, Callable[[SuiteRequest], Any]] = {
     "compile": roles.compile_bundle,
     "verify": roles.verify,
     "prove": roles.prove,
-    "run": carry_out,
+    "run": answer_run_request,
 }
 # An answer may have 1 MiB, and messages quote paths and values of any length.
 _MAX_MESSAGE = 4_000
@@ -29,8 +29,8 @@ async def answer(request: SuiteRequest) -> dict[str, Any]:
         document["id"] = name
     if request.role not in _ANSWERS:
         return {**document, "verdict": "unsupported"}
-    answered = _ANSWERS[request.role](request)
-    document |= await answered if inspect.isawaitable(answered) else answered
+    members = _ANSWERS[request.role](request)
+    document |= await members if inspect.isawaitable(members) else members
     if "message" in document:
         document["message"] = document["message"][:_MAX_MESSAGE]
     return document

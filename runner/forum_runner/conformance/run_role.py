@@ -23,8 +23,8 @@ from forum_runner.conformance.suite_request import WORKSPACE, SuiteRequest
 from forum_runner.ledger.verification.report import DamagedLedgerError
 
 
-async def carry_out(request: SuiteRequest) -> dict[str, Any]:
-    """A refused request leaves `output` as it was."""
+async def answer_run_request(request: SuiteRequest) -> dict[str, Any]:
+    """Answers a request for the role `run`. A refused request does not change `output`."""
     try:
         return {"verdict": "valid", "status": await _ACTIONS[request.action](request)}
     except InvalidWorkflowError as error:
@@ -38,16 +38,16 @@ async def _run(request: SuiteRequest) -> str:
 
 
 async def _resume(request: SuiteRequest) -> str:
-    """The wave plan is the ledger's own; the request has everything that the ledger does not."""
+    """Resumes with the wave plan from the ledger and everything else from the request."""
     resume = ResumeRequest(request.text("output"), started_with=_run_request(request))
     finished = await api.resume(_workspace(request), resume)
     if finished.was_finished:
-        raise UsageError(f"the run has finished with the status '{finished.status}'")
+        raise UsageError(f"cannot resume the run: it finished with the status '{finished.status}'")
     return finished.status
 
 
 def _workspace(request: SuiteRequest) -> Workspace:
-    """Without earlier runs: a request names each run that it depends on."""
+    """A workspace without earlier runs, because a request names each run that it depends on."""
     return Workspace(WORKSPACE.root, runs=request.path("output") / "runs")
 
 
@@ -93,6 +93,6 @@ _ACTIONS: dict[str, Callable[[SuiteRequest], Awaitable[str]]] = {
 
 
 def _status(request: SuiteRequest) -> str:
-    """The status of the last seal; a run without one is paused."""
+    """The status in the last seal, or `paused` if the run is not sealed."""
     history = api.show(WORKSPACE, request.text("output")).history
     return history.status if history.is_sealed else "paused"

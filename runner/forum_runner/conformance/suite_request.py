@@ -25,12 +25,12 @@ class MalformedRequestError(UsageError):
     """The input is not a request of this protocol."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"not a request: {reason}")
+        super().__init__(f"invalid request: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteRequest:
-    """The members, which are valid against conformance-request.schema.json: none that an action needs is missing."""
+    """A request. Its members are valid against conformance-request.schema.json, so none that it needs is missing."""
 
     role: str
     members: Mapping[str, Any]
@@ -45,7 +45,7 @@ class SuiteRequest:
     def existing_path(self, name: str) -> Path:
         path = self.path(name)
         if not path.exists():
-            raise UsageError(f"there is no file or folder '{path}'")
+            raise UsageError(f"'{path}' does not exist")
         return path
 
     def optional_path(self, name: str) -> Path | None:
@@ -69,20 +69,21 @@ class SuiteRequest:
 
 
 def read_request(data: bytes, role: str | None = None) -> SuiteRequest:
-    """The request. `role` is the role that the program was started for, if any."""
+    """Reads a request. `role` is the role that the program was started for, if any."""
     try:
-        form = read_json_text(data.decode())
-        json.dumps(form, ensure_ascii=False).encode()
+        document = read_json_text(data.decode())
+        json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise MalformedRequestError(f"it is not one JSON value in UTF-8, or repeats a key ({error})") from error
-    asked = form.get("role") if isinstance(form, dict) else None
-    if role is None and isinstance(asked, str) and asked not in ROLES:
-        return SuiteRequest(asked, form)
-    # The id is only repeated, so any text will do.
-    checked = {**form, "id": _ANY_ID} if isinstance(form, dict) and isinstance(form.get("id"), str) else form
-    for departure in validator("conformance-request").iter_errors(checked):
-        place = "".join(f"/{step}" for step in departure.instance_path)
-        raise MalformedRequestError(f"{place or 'the object'}: {departure.message}"[:_MAX_REASON])
-    if role is not None and asked != role:
-        raise MalformedRequestError(f"its role is '{asked}', and the program was started for '{role}'")
-    return SuiteRequest(form["role"], form)
+        raise MalformedRequestError(f"not a single JSON value in UTF-8, or a key is repeated ({error})") from error
+    requested = document.get("role") if isinstance(document, dict) else None
+    if role is None and isinstance(requested, str) and requested not in ROLES:
+        return SuiteRequest(requested, document)
+    # The answer only repeats the id, so any string is valid.
+    has_id = isinstance(document, dict) and isinstance(document.get("id"), str)
+    checked = {**document, "id": _ANY_ID} if has_id else document
+    for violation in validator("conformance-request").iter_errors(checked):
+        place = "".join(f"/{step}" for step in violation.instance_path)
+        raise MalformedRequestError(f"{place or 'the object'}: {violation.message}"[:_MAX_REASON])
+    if role is not None and requested != role:
+        raise MalformedRequestError(f"its role is '{requested}', but the program was started for '{role}'")
+    return SuiteRequest(document["role"], document)

@@ -1,7 +1,7 @@
 """Compares the entries of two runs.
 
 Entries are compared per subject: a task, an output, or the run as a whole. Tasks that run in parallel are recorded in a
-different order in every run, so the order across subjects says nothing.
+different order in every run, so the order across subjects has no meaning.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from forum_runner.ledger.read_entry import ReadEntry, text
 Entries = Callable[[], Iterator[ReadEntry | None]]
 
 _MARK_BYTES = 16
-# Facts that depend on the time, the run or a salt, and differ between two runs that did the same.
-_LEFT_OUT = {
+# Facts that depend on the time, the run or a salt, so they differ even if two runs did the same.
+_EXCLUDED_FACTS = {
     "run.sealed": ("root",),
     "run.repaired": ("torn",),
     "gate.opened": ("deadline",),
@@ -33,7 +33,7 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class RunDivergence:
-    """The first entry of a subject that the runs do not share. A side is None where it has no entry at that index."""
+    """The first entry of a subject that differs. A side is None if its run has no entry at this index."""
 
     subject: str
     index: int
@@ -43,7 +43,7 @@ class RunDivergence:
 
 @dataclass(frozen=True, slots=True)
 class RunDifference:
-    """`salted` counts salted bodies: their digests differ in every run, so they are not compared."""
+    """The result of a comparison. `salted` counts salted bodies: their digests always differ, so they are ignored."""
 
     left: RunHistory
     right: RunHistory
@@ -51,24 +51,24 @@ class RunDifference:
     salted: int
 
     @property
-    def has_one_plan(self) -> bool:
+    def has_same_plan(self) -> bool:
         return _plan_of(self.left) == _plan_of(self.right)
 
     @property
-    def is_none(self) -> bool:
-        return self.has_one_plan and self.divergence is None and not self.left.unreadable and not self.right.unreadable
+    def is_empty(self) -> bool:
+        return self.has_same_plan and self.divergence is None and not self.left.unreadable and not self.right.unreadable
 
 
 @dataclass(slots=True)
 class _ComparedRun:
-    """One mark for every entry of every subject: equal marks mean equal entries."""
+    """A run to compare, with a short hash (mark) of each entry, by subject: equal marks mean equal entries."""
 
     history: RunHistory = field(default_factory=RunHistory)
     marks: dict[str, bytearray] = field(default_factory=dict)
     salted: int = 0
 
     def apply(self, entry: ReadEntry | None, number: int) -> tuple[str, int] | None:
-        """Adds an entry, and returns its subject and its index there."""
+        """Adds an entry, and returns its subject and its index among the entries of the subject."""
         if entry is None:
             self.history.skip_line(number)
             return None
@@ -86,27 +86,32 @@ class _ComparedRun:
 
 
 def compare(left: Entries, right: Entries) -> RunDifference:
-    """Reads both from the beginning, and the right one a second time to find its entry at the divergence."""
-    theirs = _ComparedRun()
+    """Compares two runs. Reads the right one a second time to find its entry at the divergence."""
+    right_run = _ComparedRun()
     for number, entry in enumerate(right()):
-        theirs.apply(entry, number)
-    ours = _ComparedRun()
+        right_run.apply(entry, number)
+    left_run = _ComparedRun()
     first: tuple[str, int, ReadEntry] | None = None
     for number, entry in enumerate(left()):
-        place = ours.apply(entry, number)
-        if first is None and place is not None and entry is not None and ours.mark(*place) != theirs.mark(*place):
+        place = left_run.apply(entry, number)
+        if (
+            first is None
+            and place is not None
+            and entry is not None
+            and left_run.mark(*place) != right_run.mark(*place)
+        ):
             first = (*place, entry)
     if first is not None:
-        subject, index, found = first
-        divergence: RunDivergence | None = RunDivergence(subject, index, found, _entry_at(right, subject, index))
+        subject, index, left_entry = first
+        divergence: RunDivergence | None = RunDivergence(subject, index, left_entry, _entry_at(right, subject, index))
     else:
-        divergence = _first_beyond(right, ours)
-    return RunDifference(ours.history, theirs.history, divergence, ours.salted + theirs.salted)
+        divergence = _first_extra_entry(right, left_run)
+    return RunDifference(left_run.history, right_run.history, divergence, left_run.salted + right_run.salted)
 
 
 def comparable(entry: ReadEntry) -> dict[str, Any]:
-    """The facts that two runs can share."""
-    data = {name: value for name, value in entry.data.items() if name not in _LEFT_OUT.get(entry.kind, ())}
+    """The facts of an entry that are equal if two runs did the same."""
+    data = {name: value for name, value in entry.data.items() if name not in _EXCLUDED_FACTS.get(entry.kind, ())}
     for name in ("usage", "totals"):
         if type(data.get(name)) is dict:
             data[name] = {key: value for key, value in data[name].items() if key != "wall_ms"}
@@ -119,7 +124,7 @@ def is_salted(body: Any) -> bool:
 
 
 def _subject_of(entry: ReadEntry) -> str | None:
-    """None for the opening entry: its plan and program are compared separately."""
+    """The subject of an entry; None for the opening entry, whose plan and program are compared separately."""
     if entry.kind == "run.opened":
         return None
     if entry.kind == "answer.given":
@@ -141,22 +146,22 @@ def _mark(entry: ReadEntry) -> bytes:
 
 
 def _entry_at(entries: Entries, subject: str, index: int) -> ReadEntry | None:
-    seen = 0
+    count = 0
     for entry in entries():
         if entry is not None and _subject_of(entry) == subject:
-            if seen == index:
+            if count == index:
                 return entry
-            seen += 1
+            count += 1
     return None
 
 
-def _first_beyond(entries: Entries, other: _ComparedRun) -> RunDivergence | None:
+def _first_extra_entry(entries: Entries, other: _ComparedRun) -> RunDivergence | None:
     """The first entry of a subject for which the other run has no further entry."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for entry in entries():
         subject = _subject_of(entry) if entry is not None else None
         if subject is not None:
-            if not other.mark(subject, seen[subject]):
-                return RunDivergence(subject, seen[subject], None, entry)
-            seen[subject] += 1
+            if not other.mark(subject, counts[subject]):
+                return RunDivergence(subject, counts[subject], None, entry)
+            counts[subject] += 1
     return None

@@ -10,7 +10,7 @@ from forum_runner.ledger.source import LedgerSource
 
 
 def read_history(source: LedgerSource) -> RunHistory:
-    """Lines that are not entries are counted, so a damaged ledger has a history too."""
+    """Reads all entries of a ledger. Lines that are not entries are counted, so a damaged ledger has a history too."""
     history = RunHistory()
     line = None
     with source.lines() as lines:

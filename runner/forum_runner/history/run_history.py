@@ -1,4 +1,4 @@
-"""The history of a run, folded from its entries. The fold trusts them: a verifier checks the ledger."""
+"""The history of a run, folded from its entries. The fold trusts the entries; a verifier checks them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.read_entry import OF_THE_RECORD, SEAL, ReadEntry, amount, is_import, part, text
 from forum_runner.wave_plan.unit_id import task_of_unit
 
-# Entries that do not end a pause, besides those of users.
-_WHILE_PAUSED = OF_THE_RECORD | {"gate.decided"}
+# Kinds of entries that do not end a pause. User-defined kinds (`x-`) do not end one either.
+_ALLOWED_WHILE_PAUSED = OF_THE_RECORD | {"gate.decided"}
 
 
 @dataclass(slots=True)
 class RunHistory:
-    """Grows with the number of tasks, not of entries.
+    """The state of a run after some of its entries. Its size depends on the number of tasks, not of entries.
 
     `end` is the last entry of the run itself: its first seal or, without one, the last entry that is not about the
-    record. `budget` and `redactions` are entries as found. `unreadable` counts lines that are not entries, and `head`
-    is the hash of the last line: `read_history` sets them.
+    record. `end_states` and `instance_end_states` count ended tasks and instances. `budget` and `redactions` are the
+    entries about budgets and redactions. `unreadable` counts lines that are not entries. `read_history` sets `head`,
+    the hash of the last line.
     """
 
     opened: ReadEntry | None = None
@@ -38,15 +39,15 @@ class RunHistory:
     kinds: Counter[str] = field(default_factory=Counter)
     tasks: dict[str, TaskHistory] = field(default_factory=dict)
     open_tasks: dict[str, TaskHistory] = field(default_factory=dict)
-    ended: Counter[str] = field(default_factory=Counter)
+    end_states: Counter[str] = field(default_factory=Counter)
     instances: int = 0
-    instances_ended: Counter[str] = field(default_factory=Counter)
+    instance_end_states: Counter[str] = field(default_factory=Counter)
     usage: UsageTotals = field(default_factory=UsageTotals)
     attempts: int = 0
     outputs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     budget: list[ReadEntry] = field(default_factory=list)
     redactions: list[ReadEntry] = field(default_factory=list)
-    working: WorkingTime = field(default_factory=WorkingTime)
+    working_time: WorkingTime = field(default_factory=WorkingTime)
     unreadable: int = 0
     first_unreadable: int | None = None
     torn_bytes: int = 0
@@ -66,7 +67,7 @@ class RunHistory:
 
     @property
     def status(self) -> str:
-        """The seal's status, or the state of a run that has none."""
+        """The status in the seal, or the state of a run without a seal."""
         if self.is_sealed and self.last is not None:
             return text(self.last.data, "status") or "sealed"
         if self.paused is None:
@@ -76,7 +77,7 @@ class RunHistory:
     @property
     def states(self) -> Counter[str]:
         """How many tasks are in each state. Instances are not counted."""
-        return self.ended + Counter(task.state for task in self.open_tasks.values() if not task.is_instance)
+        return self.end_states + Counter(task.state for task in self.open_tasks.values() if not task.is_instance)
 
     @property
     def reserved(self) -> UsageTotals:
@@ -98,7 +99,7 @@ class RunHistory:
     @property
     def active_us(self) -> int:
         """The time in which a process worked on the run, up to its last entry."""
-        return self.working.until(self.first.at, self.end.at) if self.first and self.end else 0
+        return self.working_time.between(self.first.at, self.end.at) if self.first and self.end else 0
 
     @property
     def active_ms(self) -> int:
@@ -106,10 +107,10 @@ class RunHistory:
 
     @property
     def is_idle(self) -> bool:
-        return self.end is None or self.seal is not None or self.working.idle_since is not None
+        return self.end is None or self.seal is not None or self.working_time.idle_since is not None
 
     def active_us_at(self, now_us: int) -> int:
-        """`active_us` at a later time. It does not change while the run is idle."""
+        """`active_us` at a later time. The value does not change while the run is idle."""
         if self.end is None or self.is_idle:
             return self.active_us
         try:
@@ -128,12 +129,12 @@ class RunHistory:
         kind = entry.kind
         self.entries += 1
         self.kinds[kind] += 1
-        self.working.apply(entry, self.last)
+        self.working_time.apply(entry, self.last)
         self.first = self.first or entry
         self.last = entry
         if self.seal is None and kind not in OF_THE_RECORD:
             self.end = entry
-        if kind not in _WHILE_PAUSED and not kind.startswith("x-"):
+        if kind not in _ALLOWED_WHILE_PAUSED and not kind.startswith("x-"):
             self.paused = None
         if (run_step := _RUN_STEPS.get(kind)) is not None:
             run_step(self, entry)
@@ -152,15 +153,15 @@ class RunHistory:
         return task
 
 
-def _opened(history: RunHistory, entry: ReadEntry) -> None:
+def _run_opened(history: RunHistory, entry: ReadEntry) -> None:
     history.opened = history.opened or entry
 
 
-def _paused(history: RunHistory, entry: ReadEntry) -> None:
+def _run_paused(history: RunHistory, entry: ReadEntry) -> None:
     history.paused = text(entry.data, "reason") or "paused"
 
 
-def _sealed(history: RunHistory, entry: ReadEntry) -> None:
+def _run_sealed(history: RunHistory, entry: ReadEntry) -> None:
     history.seal = entry
 
 
@@ -168,32 +169,32 @@ def _wave_opened(history: RunHistory, entry: ReadEntry) -> None:
     history.wave = amount(entry.data, "wave")
 
 
-def _answered(history: RunHistory, entry: ReadEntry) -> None:
+def _answer_given(history: RunHistory, entry: ReadEntry) -> None:
     history.outputs[text(entry.data, "output") or ""] = part(entry.bodies, "value")
 
 
 _RUN_STEPS: dict[str, Callable[[RunHistory, ReadEntry], None]] = {
-    "run.opened": _opened,
-    "run.paused": _paused,
-    "run.sealed": _sealed,
+    "run.opened": _run_opened,
+    "run.paused": _run_paused,
+    "run.sealed": _run_sealed,
     "wave.opened": _wave_opened,
-    "answer.given": _answered,
+    "answer.given": _answer_given,
     "budget.stopped": lambda history, entry: history.budget.append(entry),
     "budget.exceeded": lambda history, entry: history.budget.append(entry),
     "body.redacted": lambda history, entry: history.redactions.append(entry),
 }
 
 
-def _routed(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+def _route_decided(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     task.agent = text(entry.data, "agent")
 
 
-def _expanded(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+def _task_expanded(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     task.instances = amount(entry.data, "instances")
     history.instances += task.instances
 
 
-def _started(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+def _task_started(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     task.attempts += 1
     history.attempts += 1
     task.agent, task.tier = text(entry.data, "agent"), text(entry.data, "tier")
@@ -201,7 +202,7 @@ def _started(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     _open_call(history, task, entry, calls=1)
 
 
-def _asked(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+def _verdict_asked(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     _open_call(history, task, entry, calls=int(entry.data.get("by") == "agent"))
 
 
@@ -217,7 +218,7 @@ def _close_call(history: RunHistory, task: TaskHistory, used: Mapping[str, Any])
     history.usage.charge(used)
 
 
-def _finished(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+def _task_finished(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     _close_call(history, task, part(entry.data, "usage"))
     task.failure = None if entry.data.get("status") == "ok" else entry
     if "output" in entry.bodies:
@@ -231,21 +232,21 @@ def _verdict_given(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> 
     task.failure = None if verdict == "pass" else entry
 
 
-def _lost(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    """Its usage is unknown, so the task is charged what was reserved."""
+def _call_lost(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    """The usage of a lost call is unknown, so its reservation is charged."""
     _close_call(history, task, task.reserved or {})
     task.failure = entry
     if entry.kind == "verdict.lost":
         task.verdicts["lost"] += 1
 
 
-def _reused(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+def _task_reused(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     task.reused_from = text(entry.data, "run") or ""
     task.output = part(entry.bodies, "output")
 
 
-def _ended(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    counts = history.instances_ended if task.is_instance else history.ended
+def _task_ended(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    counts = history.instance_end_states if task.is_instance else history.end_states
     if task.end_state is not None:
         counts[task.end_state] -= 1
     task.end_state = text(entry.data, "state") or "ended"
@@ -257,9 +258,9 @@ def _ended(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
         task.failure = entry
 
 
-def _truncated(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    kept, whole = amount(entry.data, "kept_bytes"), amount(entry.data, "bytes")
-    task.truncated += (TruncatedInput(text(entry.data, "as") or "?", kept, whole),)
+def _context_cut(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    kept, total = amount(entry.data, "kept_bytes"), amount(entry.data, "bytes")
+    task.truncated += (TruncatedInput(text(entry.data, "as") or "?", kept, total),)
 
 
 def _gate_opened(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
@@ -278,24 +279,24 @@ def _gate_decided(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     )
 
 
-def _escalated(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+def _escalation_raised(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     task.escalations += ((text(entry.data, "from") or "", text(entry.data, "to") or ""),)
 
 
 _TASK_STEPS: dict[str, Callable[[RunHistory, TaskHistory, ReadEntry], None]] = {
-    "route.decided": _routed,
-    "task.expanded": _expanded,
-    "task.started": _started,
-    "task.finished": _finished,
-    "task.lost": _lost,
-    "task.reused": _reused,
-    "task.ended": _ended,
+    "route.decided": _route_decided,
+    "task.expanded": _task_expanded,
+    "task.started": _task_started,
+    "task.finished": _task_finished,
+    "task.lost": _call_lost,
+    "task.reused": _task_reused,
+    "task.ended": _task_ended,
     "edge.delivered": lambda _history, _task, _entry: None,
-    "context.cut": _truncated,
+    "context.cut": _context_cut,
     "gate.opened": _gate_opened,
     "gate.decided": _gate_decided,
-    "verdict.asked": _asked,
+    "verdict.asked": _verdict_asked,
     "verdict.given": _verdict_given,
-    "verdict.lost": _lost,
-    "escalation.raised": _escalated,
+    "verdict.lost": _call_lost,
+    "escalation.raised": _escalation_raised,
 }

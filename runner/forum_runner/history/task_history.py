@@ -13,7 +13,7 @@ from forum_runner.ledger.read_entry import ReadEntry
 
 @dataclass(slots=True)
 class RecordedDecision:
-    """`is_edited`: the decision replaced the instruction. `reason` refers to the body that explains the decision."""
+    """A decision at a gate. `is_edited`: it replaced the instruction. `reason` refers to the body with the reason."""
 
     decision: str
     by: str | None = None
@@ -25,14 +25,14 @@ class RecordedDecision:
 
 @dataclass(slots=True)
 class GateHistory:
-    """`opened` is the entry that asks for a decision, if the ledger has it."""
+    """The gate of a task. `opened` is the entry that opened it, if the ledger has that entry."""
 
     opened: ReadEntry | None = None
     decision: RecordedDecision | None = None
 
 
 class TruncatedInput(NamedTuple):
-    """A value that was too long for the prompt."""
+    """An input that was truncated, because it was too long for the prompt."""
 
     name: str
     kept_bytes: int
@@ -41,9 +41,10 @@ class TruncatedInput(NamedTuple):
 
 @dataclass(slots=True)
 class TaskHistory:
-    """`end_state` is set when the task has ended, and `latest`, the last entry about it, until then.
+    """The state of a task after some of its entries.
 
-    `reserved` is what its open call may use. `failure` is the last entry that reports a failure, unless the task has
+    `end_state` is set once the task has ended; until then, `latest` is the last entry about it. `reserved` has the
+    amounts that its open call may use. `failure` is the last entry that reports a failure, unless the task has
     recovered from it.
     """
 

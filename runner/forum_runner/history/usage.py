@@ -1,4 +1,4 @@
-"""Sums of what calls used."""
+"""The total usage of several calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UsageTotals:
         return self.input_tokens + self.output_tokens
 
     def charge(self, usage: Mapping[str, Any]) -> None:
-        """Adds what a call used or reserved, as an entry records it. Calls are counted when they start."""
+        """Adds the usage or the reservation of a call, as an entry records it. Calls are counted when they start."""
         self.input_tokens += amount(usage, "input_tokens")
         self.cached_input_tokens += amount(usage, "cached_input_tokens")
         self.output_tokens += amount(usage, "output_tokens")

@@ -8,28 +8,31 @@ from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.read_entry import OF_THE_RECORD, ReadEntry
 
 _RESUMED = "run.resumed"
-# No process works on the run when these are written.
-_IDLE = OF_THE_RECORD | {"run.paused", _RESUMED}
+# Kinds of entries that are written while no process works on the run.
+_IDLE_KINDS = OF_THE_RECORD | {"run.paused", _RESUMED}
 
 
 @dataclass(slots=True)
 class WorkingTime:
-    """Excludes pauses and the time between a crash and the resumption. `idle_since` is set while no process works."""
+    """The time that processes worked on a run, without pauses and without the time between a crash and a resumption.
+
+    `idle_since` is set while no process works on the run.
+    """
 
     idle_us: int = 0
     idle_since: str | None = None
 
-    def apply(self, entry: ReadEntry, before: ReadEntry | None) -> None:
-        if entry.kind not in _IDLE:
+    def apply(self, entry: ReadEntry, previous: ReadEntry | None) -> None:
+        if entry.kind not in _IDLE_KINDS:
             return
         if self.idle_since is None:
-            # Without a pause, the process was killed: its last known time is the entry before.
-            self.idle_since = entry.at if entry.kind == "run.paused" or before is None else before.at
+            # Without a pause, the process was killed. It was last known to work at the previous entry.
+            self.idle_since = entry.at if entry.kind == "run.paused" or previous is None else previous.at
         if entry.kind == _RESUMED:
             self.idle_us += elapsed_us(self.idle_since, entry.at) or 0
             self.idle_since = None
 
-    def until(self, first: str, last: str) -> int:
+    def between(self, first: str, last: str) -> int:
         """The microseconds of work between two times of the run."""
         return max(0, (elapsed_us(first, self.idle_since or last) or 0) - self.idle_us)
 

@@ -12,7 +12,7 @@ MODES = ("auto", "tty", "plain", "json", "none")
 
 
 def make_progress(mode: str, stream: TextIO, *, color: bool, environ: Mapping[str, str] = os.environ) -> RunDisplay:
-    """`auto` means `tty` on an interactive terminal, and `plain` elsewhere."""
+    """Creates the display for a mode. `auto` means `tty` on an interactive terminal, and `plain` elsewhere."""
     if mode == "auto":
         mode = "tty" if _is_interactive(stream, environ) else "plain"
     match mode:

@@ -1,4 +1,4 @@
-"""Bars of coloured cells."""
+"""Bars of colored cells."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _ASCII = {_FULL: "#", _SHADED: "=", _EMPTY: "."}
 
 
 def state_bar(counts: Mapping[str, int], styles: Mapping[str, str], total: int, width: int, *, is_ascii: bool) -> Text:
-    """At least one cell for each state that occurs, so that one failure among thousands is visible."""
+    """A bar with at least one cell for each state that occurs, so that one failure among thousands is visible."""
     states = [(state, counts[state]) for state in styles if counts.get(state)]
-    cells = cells_of([number for _, number in states], total, width)
+    cells = allocate_cells([number for _, number in states], total, width)
     bar = Text()
     for (state, _), number in zip(states, cells, strict=True):
         bar.append(_cell(_FULL, is_ascii) * number, styles[state])
@@ -21,21 +21,21 @@ def state_bar(counts: Mapping[str, int], styles: Mapping[str, str], total: int, 
 
 
 def budget_bar(used: int, reserved: int, limit: int, width: int, *, is_ascii: bool) -> Text:
-    cells = cells_of([used, reserved], max(limit, used + reserved), width)
+    cells = allocate_cells([used, reserved], max(limit, used + reserved), width)
     bar = Text(_cell(_FULL, is_ascii) * cells[0], "red" if used > limit else "green")
     bar.append(_cell(_SHADED, is_ascii) * cells[1], "yellow")
     return bar.append(_cell(_EMPTY, is_ascii) * (width - sum(cells)), "dim")
 
 
-def cells_of(numbers: Sequence[int], total: int, width: int) -> list[int]:
-    """The number of cells for each number: in proportion, and at least one unless the number is 0.
+def allocate_cells(numbers: Sequence[int], total: int, width: int) -> list[int]:
+    """Returns how many cells each number gets: in proportion, and at least one unless the number is 0.
 
     A bar looks full only if the numbers add up to the total.
     """
-    whole = max(total, sum(numbers), 1)
-    is_full = sum(numbers) == whole
+    scale = max(total, sum(numbers), 1)
+    is_full = sum(numbers) == scale
     room = width if is_full else width - 1
-    cells = [max(1, number * width // whole) if number else 0 for number in numbers]
+    cells = [max(1, number * width // scale) if number else 0 for number in numbers]
     while sum(cells) > room and max(cells) > 1:
         cells[cells.index(max(cells))] -= 1
     if is_full:

@@ -46,10 +46,10 @@ class RecentEvent:
 def frame(
     view: RunView, now_us: int, screen: Screen, events: Iterable[RecentEvent] = (), wait: str | None = None
 ) -> list[Text]:
-    """Always the head and the budgets; then tasks in progress and recent events, as many as have room."""
+    """The lines of a frame: the head and the budgets, and as many tasks in progress and recent events as fit."""
     head = _head(view, now_us, screen)
     budgets = list(_budgets(view, now_us, screen))
-    # One line is for the cursor, one for the number of tasks that are left out, and one for the wait.
+    # One line is for the cursor, one for the number of omitted tasks, and one for the wait.
     room = max(1, screen.height - len(head) - len(budgets) - 3)
     tasks = _tasks(view, now_us, screen, min(room, _MAX_TASKS))
     recent = list(events)[-max(0, room - len(tasks)) :] if room > len(tasks) else []
@@ -79,14 +79,14 @@ def _head(view: RunView, now_us: int, screen: Screen) -> list[Text]:
         wave = waves[history.wave] if history.wave < len(waves) else ()
         ended = sum(task in history.tasks and task not in history.open_tasks for task in wave)
         lines.append(Text(f"wave {history.wave + 1:,} of {len(waves):,}: {ended:,} of {len(wave):,} ended"))
-    lines += _states("tasks", history.ended, len(view.context.tasks), screen)
+    lines += _states("tasks", history.end_states, len(view.context.tasks), screen)
     if history.instances:
-        lines += _states("instances", history.instances_ended, history.instances, screen)
+        lines += _states("instances", history.instance_end_states, history.instances, screen)
     return lines
 
 
-def _states(what: str, counts: Mapping[str, int], total: int, screen: Screen) -> Iterator[Text]:
-    line = Text(f"{what:<9} ")
+def _states(label: str, counts: Mapping[str, int], total: int, screen: Screen) -> Iterator[Text]:
+    line = Text(f"{label:<9} ")
     line.append_text(state_bar(counts, _STYLES, total, screen.bar_width, is_ascii=screen.is_ascii))
     line.append(f" {sum(counts.values()):,} of {total:,}")
     for state in (state for state in _STYLES if counts.get(state)):
@@ -98,15 +98,15 @@ def _states(what: str, counts: Mapping[str, int], total: int, screen: Screen) ->
     yield line
 
 
-def _tasks(view: RunView, now_us: int, screen: Screen, most: int) -> list[Text]:
-    """Retried tasks, then tasks with an open call, then others; those without room are counted."""
+def _tasks(view: RunView, now_us: int, screen: Screen, max_tasks: int) -> list[Text]:
+    """Retried tasks, then tasks with an open call, then others. Tasks that do not fit are counted."""
     open_tasks = view.history.open_tasks.values()
     retried = [task for task in open_tasks if task.is_retried]
     working = [task for task in open_tasks if task.is_working and not task.is_retried]
     others = [task for task in open_tasks if not task.is_working and not task.is_retried]
-    # Neither of the first two may hide the other.
-    share = most - min(len(working), most // 2)
-    listed = [*retried[:share], *working, *retried[share:], *others][:most]
+    # Neither retried nor working tasks may hide the others.
+    share = max_tasks - min(len(working), max_tasks // 2)
+    listed = [*retried[:share], *working, *retried[share:], *others][:max_tasks]
     if not listed:
         return []
     names = _names(listed, max(10, screen.width * 2 // 5))
@@ -116,12 +116,12 @@ def _tasks(view: RunView, now_us: int, screen: Screen, most: int) -> list[Text]:
 
 
 def _names(tasks: Sequence[TaskHistory], max_width: int) -> list[str]:
-    """All of one width. If one is too long, instances of a matrix lose the names of their axes."""
+    """Task names, padded to the same width. If one is too long, instances of a matrix lose the names of their axes."""
     names = [visible(task.id) for task in tasks]
     if max(map(cell_len, names)) > max_width:
         names = [_AXIS.sub("", name) for name in names]
     width = min(max_width, max(map(cell_len, names)))
-    return [set_cell_size(_cut(name, width), width) for name in names]
+    return [set_cell_size(_shortened(name, width), width) for name in names]
 
 
 def _task(view: RunView, task: TaskHistory, name: str, now_us: int, screen: Screen) -> Text:
@@ -137,11 +137,13 @@ def _budgets(view: RunView, now_us: int, screen: Screen) -> Iterator[Text]:
     for name in (name for name in AMOUNTS if name in limits):
         limit = limits[name]
         used = history.active_us_at(now_us) // 1_000 if name == "wall_ms" else used_amount(history.usage, name)
-        held = used_amount(reserved, name)
+        reservation = used_amount(reserved, name)
         line = Text(f"{'budget':<9} ")
-        line.append_text(budget_bar(used, held, limit, screen.bar_width, is_ascii=screen.is_ascii))
+        line.append_text(budget_bar(used, reservation, limit, screen.bar_width, is_ascii=screen.is_ascii))
         line.append(f" {usage_of_limit(name, used, limit)}")
-        yield line.append(f", {money(held) if name == 'micro_usd' else f'{held:,}'} reserved" if held else "")
+        yield line.append(
+            f", {money(reservation) if name == 'micro_usd' else f'{reservation:,}'} reserved" if reservation else ""
+        )
 
 
 def _spin(now_us: int, screen: Screen) -> str:
@@ -149,8 +151,8 @@ def _spin(now_us: int, screen: Screen) -> str:
     return marks[now_us * _SPINS_PER_SECOND // 1_000_000 % len(marks)]
 
 
-def _cut(text: str, width: int) -> str:
-    """Keeps both ends: instances of one matrix begin alike."""
+def _shortened(text: str, width: int) -> str:
+    """Shortens text in the middle, because instances of one matrix begin alike."""
     if cell_len(text) <= width:
         return text
     tail = text[-((width - 3) // 2) :]
@@ -158,7 +160,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _fitted(line: Text, screen: Screen) -> Text:
-    """Exactly one row: a row that wraps would move the rows below it."""
+    """Truncates a line to one row: a row that wraps would move the rows below it."""
     line.no_wrap = True
     line.truncate(min(screen.width, _MAX_WIDTH), overflow="crop" if screen.is_ascii else "ellipsis")
     return line

@@ -1,4 +1,4 @@
-"""Progress for programs: one JSON object per line, for each entry and each event beside the entries."""
+"""Progress for programs: one JSON object per line, for each entry and each other event."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
 class JsonProgress(RunDisplay):
-    """Everything beyond ASCII is escaped, because terminals may print it."""
+    """Writes entries and events as JSON lines. Escapes non-ASCII characters, because a terminal may print the lines."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(stream)
         self._time = EntryClock(clock)
-        self.has_begun = False
+        self.has_written = False
 
     def event(self, name: str, _sentence: str = "", /, **facts: Any) -> None:
-        """The kind of an event is `progress.NAME`."""
+        """Writes an event, whose kind is `progress.NAME`."""
         self._write({"kind": f"progress.{name}", **facts})
 
     def warned(self, report: Report) -> None:
@@ -39,7 +39,7 @@ class JsonProgress(RunDisplay):
         self.event("opened", run=run, directory=str(directory), tasks=tasks, waves=waves)
 
     def recalled(self, entries: Iterable[ObservedEntry]) -> None:
-        """Entries of earlier processes are in the ledger, and not repeated."""
+        """Does not repeat the entries of earlier processes, which are in the ledger."""
         for _, at_us, _, _ in entries:
             self._time.set(at_us)
 
@@ -56,5 +56,5 @@ class JsonProgress(RunDisplay):
         self.event("stopping")
 
     def _write(self, document: Mapping[str, Any]) -> None:
-        self.has_begun = True
+        self.has_written = True
         self._outlet.write(json.dumps(document, separators=(",", ":"), sort_keys=True) + "\n")

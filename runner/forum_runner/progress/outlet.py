@@ -7,7 +7,7 @@ from typing import TextIO
 
 
 class Outlet:
-    """Writes immediately, and stops after a failed write: a run must not end because nobody reads its progress."""
+    """Writes immediately. Stops after a failed write: a run must not end because nobody reads its progress."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -28,7 +28,7 @@ class Outlet:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing is buffered."""
+        """Does nothing, because nothing is buffered."""
 
     def isatty(self) -> bool:
         return not self._is_silent and self._stream.isatty()
@@ -37,14 +37,14 @@ class Outlet:
         return self._stream.fileno()
 
     def _discard(self) -> None:
-        """Discards what the stream has buffered: otherwise the interpreter fails to flush it and exits with 120."""
+        """Discards the stream's buffer: otherwise the interpreter fails to flush it and exits with 120."""
         try:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
+            devnull = os.open(os.devnull, os.O_WRONLY)
         except OSError:
             return
         try:
-            os.dup2(nowhere, self._stream.fileno())
+            os.dup2(devnull, self._stream.fileno())
         except (OSError, ValueError):
             pass  # a stream without a descriptor, or closed: nothing will be flushed
         finally:
-            os.close(nowhere)
+            os.close(devnull)

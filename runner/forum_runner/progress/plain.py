@@ -1,4 +1,4 @@
-"""Progress for a CI log: one line per event, with the time that the run has worked."""
+"""Progress for a CI log: one line per event, with the run's working time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PlainProgress(RunDisplay):
     def opened(self, run: str, directory: Path, plan: WavePlan | None) -> None:
         self._view = RunView(run, directory, plan)
         self._time.restart()
-        self._write(self._view.opening())
+        self._write(self._view.opening_lines())
 
     def recalled(self, entries: Iterable[ObservedEntry]) -> None:
         for entry in entries:

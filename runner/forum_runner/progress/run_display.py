@@ -1,4 +1,4 @@
-"""A display of runs, one after the other: notices and findings. Its subclasses also show entries."""
+"""The base class of progress displays. It prints notices and findings; subclasses also show entries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RunDisplay(Observer):
         self._color = color
 
     def event(self, _name: str, sentence: str, /, **_facts: Any) -> None:
-        """Something other than an entry: a sentence for people, a name and facts for programs."""
+        """Shows an event that is not an entry: a sentence for people, a name and facts for programs."""
         self._outlet.write(f"{sentence}\n")
 
     def warned(self, report: Report) -> None:

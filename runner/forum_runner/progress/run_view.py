@@ -20,8 +20,8 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 STOPPING = "stopping: cancelling open calls; interrupt again to exit at once"
 _MAX_NAME = 80
 _MAX_PATH = 4096
-# A later entry says more than these do.
-_QUIET = ("edge.delivered", "verdict.asked", "body.redacted")
+# Kinds that are not shown, because a later entry has more information.
+_HIDDEN_KINDS = ("edge.delivered", "verdict.asked", "body.redacted")
 
 
 class RunView:
@@ -42,7 +42,11 @@ class RunView:
     def lines(self, entry: ReadEntry, task: TaskHistory | None) -> list[str]:
         """The lines that describe an entry; none for entries that only programs need."""
         kind, name = entry.kind, entry.task
-        if kind in _QUIET or kind.startswith("x-") or (kind == "task.finished" and entry.data.get("status") == "ok"):
+        if (
+            kind in _HIDDEN_KINDS
+            or kind.startswith("x-")
+            or (kind == "task.finished" and entry.data.get("status") == "ok")
+        ):
             return []
         sentence = entry_text(entry, task, self.context)
         lines = [f"{clip(name, _MAX_NAME)}: {sentence}" if name is not None else sentence]
@@ -52,7 +56,7 @@ class RunView:
         """The text of the latest entry of a task."""
         return entry_text(task.latest, task, self.context) if task.latest is not None else ""
 
-    def opening(self) -> list[str]:
+    def opening_lines(self) -> list[str]:
         size = f"{counted(len(self.context.tasks), 'task')} in {counted(len(self.context.waves), 'wave')}"
         return [f"run {clip(self.run)} in {clip(str(self.directory), _MAX_PATH)}", f"{clip(self.context.name)}: {size}"]
 

@@ -22,19 +22,19 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 _FRAMES_PER_SECOND = 8
 _MAX_EVENTS = 6
-_NOTED = {"task.finished", "task.lost", "verdict.given", "verdict.lost", "escalation.raised", "task.ended"}
-_NOTED |= {"budget.stopped", "budget.exceeded", "gate.opened", "gate.decided", "run.repaired"}
+_EVENT_KINDS = {"task.finished", "task.lost", "verdict.given", "verdict.lost", "escalation.raised", "task.ended"}
+_EVENT_KINDS |= {"budget.stopped", "budget.exceeded", "gate.opened", "gate.decided", "run.repaired"}
 # A plan may skip thousands of tasks after one failure, and the failure must stay visible.
 _UNREMARKABLE = ("passed", "skipped", "pass", "ok")
 
 
 class TerminalProgress(RunDisplay):
-    """Entries are applied as they come; another thread draws, and holds the lock only while it reads."""
+    """Redraws the display in another thread, which holds the lock only while it reads the state."""
 
     def __init__(
-        self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic, is_drawn: bool = True
+        self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic, auto_refresh: bool = True
     ) -> None:
-        """Without `is_drawn`, only `draw` and `closed` draw."""
+        """Without `auto_refresh`, only `draw` and `closed` draw."""
         super().__init__(stream, color=color)
         self._console = Console(
             file=cast("IO[str]", self._outlet),
@@ -45,7 +45,7 @@ class TerminalProgress(RunDisplay):
             emoji=False,
         )
         self._time = EntryClock(clock)
-        self._is_drawn = is_drawn
+        self._auto_refresh = auto_refresh
         self._lock = Lock()
         self._live: Live | None = None
         self._wait: tuple[int, str] | None = None
@@ -57,7 +57,7 @@ class TerminalProgress(RunDisplay):
         self._live = Live(
             console=self._console,
             get_renderable=self._frame,
-            auto_refresh=self._is_drawn,
+            auto_refresh=self._auto_refresh,
             refresh_per_second=_FRAMES_PER_SECOND,
             # This is standard error; standard output may be a file, and must stay untouched.
             redirect_stdout=False,
@@ -76,7 +76,7 @@ class TerminalProgress(RunDisplay):
             applied = self._view.apply(seq, at_us, kind, data)
             self._time.set(at_us)
             self._wait = None
-            if kind in _NOTED and _is_remarkable(data):
+            if kind in _EVENT_KINDS and _is_remarkable(data):
                 state = data.get("state")
                 lines = self._view.lines(*applied)
                 self._events += (RecentEvent(line, state if isinstance(state, str) else None) for line in lines)

@@ -16,7 +16,7 @@ def difference_document(difference: RunDifference) -> dict[str, Any]:
     return {
         "apiVersion": "forum/v1",
         "kind": "RunDifference",
-        "same": difference.is_none,
+        "same": difference.is_empty,
         "divergence": _divergence(difference.divergence),
         "differences": [dict(zip(("of", "what", "a", "b"), row, strict=True)) for row in difference_rows(difference)],
         "salted_bodies": difference.salted,

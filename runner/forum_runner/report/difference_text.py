@@ -24,7 +24,7 @@ _ABSENT = "-"
 
 
 def render_difference(difference: RunDifference, *, color: bool) -> Iterator[str]:
-    if difference.is_none:
+    if difference.is_empty:
         tasks = counted(len(difference.left.tasks), "task")
         yield painted(f"no difference: same plan, same entries for {tasks}", color, fg="green")
     elif difference.divergence is not None:

@@ -50,7 +50,7 @@ def test_a_later_and_slower_run_with_the_same_results_does_not_differ(name: str)
     difference = compared(entries, later(entries))
 
     assert difference.divergence is None
-    assert difference.is_none
+    assert difference.is_empty
 
 
 def draft_run(output: str, *, log_first: bool = True) -> ExampleRun:
@@ -66,15 +66,15 @@ def draft_run(output: str, *, log_first: bool = True) -> ExampleRun:
 
 
 def test_the_order_of_parallel_tasks_is_not_a_difference() -> None:
-    assert compared(draft_run("a").entries, draft_run("a", log_first=False).entries).is_none
+    assert compared(draft_run("a").entries, draft_run("a", log_first=False).entries).is_empty
 
 
 def test_runs_diverge_at_the_first_entry_of_a_task_that_differs() -> None:
     difference = compared(draft_run("a").entries, draft_run("b", log_first=False).entries)
 
     assert divergence_of(difference) == ("task log", 1, 6, 4)
-    assert difference.has_one_plan
-    assert not difference.is_none
+    assert difference.has_same_plan
+    assert not difference.is_empty
 
 
 def test_runs_diverge_where_the_shorter_one_ends() -> None:
@@ -91,7 +91,7 @@ def test_different_plans_are_reported_separately() -> None:
 
     difference = compared(example.entries, [opened, *example.entries[1:]])
 
-    assert (difference.divergence, difference.has_one_plan, difference.is_none) == (None, False, False)
+    assert (difference.divergence, difference.has_same_plan, difference.is_empty) == (None, False, False)
 
 
 def changed_bodies(example: ExampleRun, change: Callable[[Body], Body], kind: str | None = None) -> list[Entry]:
@@ -114,7 +114,7 @@ def test_salted_bodies_are_counted_and_not_compared_by_digest() -> None:
 
     difference = compared(example.entries, changed_bodies(example, lambda body: replace(body, salt=body.salt[::-1])))
 
-    assert difference.is_none
+    assert difference.is_empty
     assert difference.salted == 2 * salted
 
 
@@ -130,4 +130,4 @@ def test_runs_with_unreadable_lines_always_differ() -> None:
 
     difference = compare(entries_of([*lines, b"garbage"]), entries_of(lines))
 
-    assert (difference.divergence, difference.left.unreadable, difference.is_none) == (None, 1, False)
+    assert (difference.divergence, difference.left.unreadable, difference.is_empty) == (None, 1, False)

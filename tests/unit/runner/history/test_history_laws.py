@@ -38,5 +38,5 @@ def test_the_totals_of_the_history_match_the_seal(document: JsonObject, faults: 
     assert history.seal is not None
     assert asdict(history.usage) == history.seal.data["totals"]
     assert history.states == +Counter(history.seal.data["counts"])
-    assert (history.open_tasks, history.instances) == ({}, sum(history.instances_ended.values()))
+    assert (history.open_tasks, history.instances) == ({}, sum(history.instance_end_states.values()))
     assert stepwise == history

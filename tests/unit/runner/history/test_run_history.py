@@ -45,7 +45,7 @@ def test_totals_and_states_match_the_seal(name: str) -> None:
 
     assert history.seal is not None
     assert asdict(history.usage) == history.seal.data["totals"]
-    assert history.states == history.ended == +Counter(history.seal.data["counts"])
+    assert history.states == history.end_states == +Counter(history.seal.data["counts"])
     assert history.status == history.seal.data["status"]
     assert history.open_tasks == {}
     assert history.reserved == UsageTotals()
@@ -210,8 +210,8 @@ def test_a_task_is_retried_after_a_failure_until_an_attempt_succeeds() -> None:
 def test_instances_are_counted_separately_from_plan_tasks() -> None:
     history = history_of(EXAMPLES["eager_foreach"]().entries)
 
-    assert history.ended == {"passed": 4}
-    assert (history.instances, history.instances_ended) == (3, {"passed": 2, "tolerated": 1})
+    assert history.end_states == {"passed": 4}
+    assert (history.instances, history.instance_end_states) == (3, {"passed": 2, "tolerated": 1})
 
 
 def test_time_counts_only_while_a_process_executes_the_run() -> None:

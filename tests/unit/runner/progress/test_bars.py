@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forum_runner.progress.bars import budget_bar, cells_of, state_bar
+from forum_runner.progress.bars import allocate_cells, budget_bar, state_bar
 
 NUMBERS = st.lists(st.integers(0, 100_000), max_size=7)
 
 
 @given(NUMBERS, st.integers(0, 500_000), st.integers(8, 40))
 def test_a_bar_fits_its_width_and_shows_every_nonzero_number(numbers: list[int], total: int, width: int) -> None:
-    cells = cells_of(numbers, total, width)
+    cells = allocate_cells(numbers, total, width)
 
     assert sum(cells) <= width
     assert [cell > 0 for cell in cells] == [number > 0 for number in numbers]

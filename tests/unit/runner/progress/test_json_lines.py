@@ -70,10 +70,10 @@ def test_a_wait_is_printed_once_with_its_end() -> None:
 def test_events_that_are_not_entries_have_their_own_kinds() -> None:
     stream = io.StringIO()
     progress = JsonProgress(stream)
-    assert not progress.has_begun
+    assert not progress.has_written
 
     progress.stopping()
     progress.event("notice", text="caf\N{LATIN SMALL LETTER E WITH ACUTE}")
 
-    assert progress.has_begun
+    assert progress.has_written
     assert stream.getvalue() == ('{"kind":"progress.stopping"}\n{"kind":"progress.notice","text":"caf\\u00e9"}\n')

@@ -59,7 +59,7 @@ def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_last_frame_shows_how_the_run_ended_and_stays(feed: Feed) -> None:
     stream = io.StringIO()
-    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
+    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, auto_refresh=False)
 
     feed(progress, EXAMPLES["cancelled"]())
     progress.closed()
@@ -75,7 +75,7 @@ def test_the_last_frame_shows_how_the_run_ended_and_stays(feed: Feed) -> None:
 
 def test_frames_are_drawn_by_time_and_not_by_entry() -> None:
     stream = CountedStream()
-    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
+    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, auto_refresh=False)
     progress.opened("r", Path("d"), None)
     before = stream.writes
 
@@ -89,7 +89,7 @@ def test_frames_are_drawn_by_time_and_not_by_entry() -> None:
 
 def test_the_latest_failures_are_shown_and_not_displaced_by_skips(feed: Feed) -> None:
     stream = io.StringIO()
-    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
+    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, auto_refresh=False)
 
     feed(progress, EXAMPLES["failed_and_tolerated"](), until=13)
     progress.draw()
@@ -105,7 +105,7 @@ def test_the_latest_failures_are_shown_and_not_displaced_by_skips(feed: Feed) ->
 
 def test_a_stop_request_is_acknowledged(feed: Feed) -> None:
     stream = io.StringIO()
-    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
+    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, auto_refresh=False)
 
     feed(progress, EXAMPLES["failed_and_tolerated"](), until=5)
     progress.stopping()
@@ -116,7 +116,7 @@ def test_a_stop_request_is_acknowledged(feed: Feed) -> None:
 
 def test_a_wait_is_shown_until_it_ends_or_an_entry_arrives() -> None:
     stream, now = io.StringIO(), [0.0]
-    progress = TerminalProgress(stream, color=False, clock=lambda: now[0], is_drawn=False)
+    progress = TerminalProgress(stream, color=False, clock=lambda: now[0], auto_refresh=False)
     progress.opened("r", Path("d"), None)
     progress.entry(0, 0, "run.opened", {})
 
@@ -139,7 +139,7 @@ def test_a_wait_is_shown_until_it_ends_or_an_entry_arrives() -> None:
 
 def test_the_cursor_stays_on_an_empty_row_for_typed_keys(feed: Feed) -> None:
     stream = io.StringIO()
-    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
+    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, auto_refresh=False)
 
     feed(progress, EXAMPLES["failed_and_tolerated"](), until=5)
     progress.stopping()
@@ -151,7 +151,7 @@ def test_the_cursor_stays_on_an_empty_row_for_typed_keys(feed: Feed) -> None:
 def test_a_dumb_terminal_gets_only_the_last_frame(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     stream = io.StringIO()
-    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
+    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, auto_refresh=False)
 
     feed(progress, EXAMPLES["wide"]())
     progress.closed()
@@ -161,7 +161,7 @@ def test_a_dumb_terminal_gets_only_the_last_frame(feed: Feed, monkeypatch: pytes
 
 def test_closing_twice_or_before_opening_is_harmless() -> None:
     stream = io.StringIO()
-    progress = TerminalProgress(stream, color=False, is_drawn=False)
+    progress = TerminalProgress(stream, color=False, auto_refresh=False)
     progress.closed()
     assert stream.getvalue() == ""
 
@@ -175,7 +175,7 @@ def test_closing_twice_or_before_opening_is_harmless() -> None:
 
 def test_a_second_run_gets_its_own_display(feed: Feed) -> None:
     stream = io.StringIO()
-    progress = TerminalProgress(stream, color=False, is_drawn=False)
+    progress = TerminalProgress(stream, color=False, auto_refresh=False)
 
     feed(progress, EXAMPLES["cancelled"]())
     feed(progress, EXAMPLES["wide"]())
