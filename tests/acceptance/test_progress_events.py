@@ -92,7 +92,7 @@ def test_resuming_reports_what_happens_to_each_task(folder: Folder) -> None:
     assert [event["text"] for event in events_of_kind(result.err, "notice")] == [
         "'workflow.yaml' changed since the run started; the run keeps its plan, --failed uses the changes",
         "kept (already passed): a",
-        "b: not started",
+        "b: approved, not started",
     ]
 
 

@@ -376,5 +376,5 @@ def test_a_run_directory_that_cannot_be_written_is_reported(folder: Folder) -> N
 
     result = folder.forum("run", "workflow.yaml", "--out", closed / "run")
 
-    assert (result.code, result.err.startswith("forum: cannot begin a ledger in")) == (2, True), result
+    assert (result.code, result.err.startswith("forum: cannot create a ledger in")) == (2, True), result
     assert not (folder.path / "ran").exists()
