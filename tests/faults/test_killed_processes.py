@@ -160,7 +160,7 @@ def finish_creation(directory: Path, wave_plan: bytes, *, is_created: bool) -> N
         resume_and_seal(directory)
         assert (directory / "wave-plan.json").read_bytes() == wave_plan
         return
-    with pytest.raises(UsageError, match=r"no entry|no ledger.jsonl"):
+    with pytest.raises(UsageError, match=r"no entries|no ledger.jsonl"):
         open_ledger(directory)
     if (directory / "ledger.jsonl").exists():
         check_unfinished(directory)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, get_args
 
 import msgspec
@@ -56,7 +56,7 @@ class EntryDecoder:
         # In a canonical line the last member of this name belongs to the entry itself.
         start = line.rfind(_KIND) + len(_KIND)
         kind = line[start : line.find(b'"', start)]
-        decoder = _decoder_of(kind)
+        decoder = _DECODERS.get(kind) or _decoder_of(kind)
         if decoder is None or len(line) > MAX_LINE_BYTES:
             return None
         try:
@@ -100,11 +100,14 @@ class _KindDecoder:
         self.has_rule = data is not None and (data.required_bodies or data.has_bodies is not EntryData.has_bodies)
 
 
-@lru_cache(maxsize=64)
+_DECODERS: dict[bytes, _KindDecoder] = {}
+
+
 def _decoder_of(kind: bytes) -> _KindDecoder | None:
     name = kind.decode(errors="replace")
     if name in KINDS:
-        return _KindDecoder(KINDS[name])
+        return _DECODERS.setdefault(kind, _KindDecoder(KINDS[name]))
+    # All user kinds share one decoder: a ledger may have any number of them.
     return _user_decoder() if name.startswith(USER_PREFIX) else None
 
 

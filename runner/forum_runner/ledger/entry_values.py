@@ -104,7 +104,7 @@ class TornTail(EntryValue, frozen=True):
 
 
 class Reservation(EntryValue, frozen=True):
-    """The most that a call may use."""
+    """The maximum that a call may use."""
 
     input_tokens: Amount
     micro_usd: Amount
@@ -113,7 +113,7 @@ class Reservation(EntryValue, frozen=True):
 
 
 class CallUsage(EntryValue, frozen=True):
-    """What a call used."""
+    """The usage of a call."""
 
     cached_input_tokens: Amount
     input_tokens: Amount

@@ -47,7 +47,7 @@ class InclusionProof:
     def claim(self) -> str:
         return f"entry {self.seq} is among the first {self.checkpoint.size} entries of run {self.checkpoint.run}"
 
-    def holds(self) -> bool:
+    def is_valid(self) -> bool:
         size, root = self.checkpoint.size, self.checkpoint.root
         return is_included(leaf_hash(self.line), self.seq, size, root, self.path)
 
@@ -72,7 +72,7 @@ class ConsistencyProof:
         sizes = f"from {self.from_size} to {self.checkpoint.size} entries"
         return f"the ledger of run {self.checkpoint.run} only grew {sizes}"
 
-    def holds(self) -> bool:
+    def is_valid(self) -> bool:
         return is_consistent(self.from_size, self.from_root, self.checkpoint.size, self.checkpoint.root, self.path)
 
     def roots(self) -> dict[int, bytes]:
@@ -184,7 +184,7 @@ def check_proof(
     except MalformedProofError as error:
         return ProofReport(None, (LedgerFinding("L601", None, f"the proof is malformed: {error}"),))
     findings = []
-    if not proof.holds():
+    if not proof.is_valid():
         findings.append(LedgerFinding("L602", None, f"the path does not prove that {proof.claim()}"))
     if key is not None and checkpoint is None and not note.is_signed_by(key):
         findings.append(LedgerFinding("L510", None, f"the proof's checkpoint is not signed by the key '{key.name}'"))

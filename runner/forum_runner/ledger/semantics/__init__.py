@@ -1,1 +1,1 @@
-"""Level 4: the entries, read in order against the wave plan, tell a lawful run of it, or the first that does not."""
+"""Level 4: checks that the entries record a valid run of the wave plan."""

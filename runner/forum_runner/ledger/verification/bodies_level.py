@@ -60,7 +60,7 @@ def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_s
         where = comparison.named_end
         findings.add("L310", None, f"no entry refers to the end of {BODIES}, from byte {where} on")
     elif is_sealed and not archive.is_ended:
-        findings.add("L310", None, f"the ledger is sealed, but {BODIES} does not end like an archive")
+        findings.add("L310", None, f"the ledger is sealed, but {BODIES} lacks the end of an archive")
     return comparison.named_end
 
 

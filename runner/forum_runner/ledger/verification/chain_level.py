@@ -1,4 +1,4 @@
-"""Level 2: each entry against the line before it."""
+"""Level 2: checks each entry against the previous line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFi
 
 
 class Chain:
-    """Checks the entries that hold level 1, in order. `is_sealed` says whether a seal was among them."""
+    """Checks entries in order. `is_sealed` is True after the first seal."""
 
     __slots__ = ("_at", "findings", "is_sealed", "run")
 
@@ -25,7 +25,7 @@ class Chain:
         self.is_sealed = False
 
     def observe(self, seq: int, entry: AnyEntry, previous: str) -> None:
-        """`previous` is the hash of the line directly before, as found."""
+        """`previous` is the hash of the previous line."""
         at, kind, causes = entry.at, entry.kind, entry.causes
         if self.run is None:
             self.run = entry.run

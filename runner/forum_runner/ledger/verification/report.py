@@ -46,7 +46,7 @@ class LedgerFinding:
 
 
 class Violation(Exception):
-    """A line or an entry breaks a rule. `code` and the message are those of the finding."""
+    """A line or an entry breaks a rule. The finding has this `code` and message."""
 
     def __init__(self, code: str, sentence: str) -> None:
         self.code = code

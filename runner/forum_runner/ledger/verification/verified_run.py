@@ -1,4 +1,4 @@
-"""A run directory to take something from, unless its ledger is invalid."""
+"""Verifies a run directory before something is read from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WITHOUT_SEAL = frozenset({1, 2, 3, 4})
 
 
 def verified_run(source: LedgerSource, purpose: str, levels: frozenset[int] = ALL_LEVELS) -> tuple[Path, VerifyReport]:
-    """The run directory. An unfinished run is accepted; an invalid ledger is a DamagedLedgerError."""
+    """The run directory and its report. An invalid ledger raises a DamagedLedgerError; an unfinished one does not."""
     directory = run_directory(source, purpose)
     report = verify(source, VerifyRequest(levels=levels))
     if report.verdict is Verdict.INVALID:

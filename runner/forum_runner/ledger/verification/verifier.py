@@ -40,8 +40,9 @@ ALL_LEVELS = frozenset(LEVELS)
 
 @dataclass(frozen=True, slots=True)
 class VerifyRequest:
-    """What to check. `faults` are findings about checkpoints that could not be read; `key` is the key that must have
-    signed the checkpoint in the run directory.
+    """The levels and checkpoints to check. `faults` are findings about checkpoints that could not be read.
+
+    `key` must have signed the checkpoint in the run directory.
     """
 
     levels: frozenset[int] = ALL_LEVELS
