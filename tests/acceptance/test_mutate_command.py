@@ -191,7 +191,7 @@ def test_an_invalid_ledger_is_refused_with_its_findings(run_dir: Path) -> None:
     assert (result.returncode, result.stdout) == (2, "")
     first, *rest = result.stderr.splitlines()
     assert first == f"forum-conformance: '{run_dir}' is not a valid run directory"
-    assert rest[-1] == "L301: bodies.tar is missing or not a regular file"
+    assert rest[-1] == "L301: bodies.tar is not there, or is no regular file"
 
 
 @pytest.mark.parametrize(

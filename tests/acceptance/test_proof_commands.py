@@ -270,7 +270,7 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
         ),
         (
             ["checkpoint", "run", "--key", "run/ledger.jsonl"],
-            "'run/ledger.jsonl' is not a private key: it is not a name, eight hexadecimal digits and base64, separated by '+'",
+            "'run/ledger.jsonl' is not a private key: it is not a name, eight hexadecimal digits and base64",
         ),
         (
             ["checkpoint", "run", "--json", "-o", "mine"],

@@ -176,7 +176,7 @@ def _split_key(text: str) -> tuple[str, bytes, bytes]:
     key_id, _, encoded = rest.partition("+")
     data = from_base64(encoded)
     if not _KEY_ID.fullmatch(key_id) or data is None:
-        raise MalformedKeyError("it is not a name, eight hexadecimal digits and base64, separated by '+'")
+        raise MalformedKeyError("it is not a name, eight hexadecimal digits and base64")
     _check_name(name)
     if data[:1] != _ED25519 or len(data) != 1 + KEY_BYTES:
         raise MalformedKeyError("it is not an Ed25519 key")
