@@ -17,14 +17,13 @@ from typing import Any
 from bench.plans_to_run import load
 from forum_adapters.base import Adapter, Attempt, Reply, Usage
 from forum_adapters.registry import make_adapter
-from forum_runner.app.requests import ResumeRequest
+from forum_runner.api import ResumeRequest, Workspace
 from forum_runner.app.run_handle import FinishedRun, RunHandle
 from forum_runner.app.run_start import start
 from forum_runner.app.runs import RunServices, start_run
 from forum_runner.commands.event_loop import run_main
 from forum_runner.commands.run_options import keep_memory_in_check
 from forum_runner.execute.engines import LocalEngine, MakeAdapter
-from forum_runner.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

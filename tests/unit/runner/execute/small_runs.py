@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from bundles import compiled, workflow
 from forum_adapters.base import Attempt, Reply
 from forum_adapters.scripted import ScriptedAdapter
+from forum_runner.api import Workspace
 from forum_runner.app.invocation import Invocation
 from forum_runner.app.run_handle import FinishedRun
 from forum_runner.app.run_preparation import PreparedRun
@@ -39,7 +40,6 @@ from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.recorded_body import StoredBytes
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
-from forum_runner.workspace import Workspace
 
 ROSTER: dict[str, Any] = {
     "adapters": {
