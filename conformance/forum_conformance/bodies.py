@@ -4,8 +4,8 @@ from collections import defaultdict
 from typing import BinaryIO
 
 from forum_conformance.archive import Archive, Member, Rest
+from forum_conformance.body_references import Body, BodyReferences
 from forum_conformance.finding import Findings
-from forum_conformance.naming import Body, Namings
 
 
 class Store:
@@ -50,29 +50,29 @@ class Store:
 
 def fault_of(member: Member, body: Body) -> str | None:
     if member.place != (body.folder, body.digest):
-        return f"does not stand in {body.folder}/"
+        return f"is not in {body.folder}/"
     if member.size != body.member_size:
-        return f"has {member.size} bytes, and not {body.member_size}"
-    return None if member.content_digest == body.digest else "does not have the digest of its name"
+        return f"has {member.size} bytes instead of {body.member_size}"
+    return None if member.content_digest == body.digest else "does not match the digest in its name"
 
 
-def is_broken(archive: Archive, store: Store, namings: Namings) -> bool:
+def is_broken(archive: Archive, store: Store, references: BodyReferences) -> bool:
     """Whether the archive becomes unreadable before the last body that an entry names."""
-    return archive.rest is Rest.OTHER and not all(store.members(digest) for digest in namings.first)
+    return archive.rest is Rest.OTHER and not all(store.members(digest) for digest in references.first)
 
 
 def check_members(
-    archive: Archive, store: Store, namings: Namings, findings: Findings, *, is_last_a_seal: bool
+    archive: Archive, store: Store, references: BodyReferences, findings: Findings, *, is_last_a_seal: bool
 ) -> None:
-    for digest, body in namings.first.items():
+    for digest, body in references.first.items():
         members = store.members(digest)
         if not members:
             findings.add("L302", body.seq, f"{digest} has no member")
         for member in members:
-            _check_member(member, body, namings, findings)
-    up_to_last = _up_to_last_named(archive, namings)
+            _check_member(member, body, references, findings)
+    up_to_last = _up_to_last_named(archive, references)
     for member in up_to_last:
-        if not _is_named(member, namings):
+        if not _is_named(member, references):
             findings.add("L304", None, f"no entry names the member {member.name!a}")
     end = up_to_last[-1].end if up_to_last else 0
     if archive.stopped_at != end or archive.rest is Rest.OTHER:
@@ -81,8 +81,8 @@ def check_members(
         findings.add("L310", None, "the ledger is sealed, and the end of bodies.tar is missing")
 
 
-def _check_member(member: Member, body: Body, namings: Namings, findings: Findings) -> None:
-    is_recorded = body.digest in namings.redacted
+def _check_member(member: Member, body: Body, references: BodyReferences, findings: Findings) -> None:
+    is_recorded = body.digest in references.redacted
     if member.name.startswith("redacted/"):
         if not is_recorded:
             findings.add("L307", body.seq, f"{member.name} is redacted, but no entry records it")
@@ -94,27 +94,27 @@ def _check_member(member: Member, body: Body, namings: Namings, findings: Findin
         findings.add("L303", body.seq, f"{member.name} {fault}")
 
 
-def _is_named(member: Member, namings: Namings) -> bool:
-    return member.place is not None and member.place[1] in namings.first
+def _is_named(member: Member, references: BodyReferences) -> bool:
+    return member.place is not None and member.place[1] in references.first
 
 
-def _up_to_last_named(archive: Archive, namings: Namings) -> tuple[Member, ...]:
+def _up_to_last_named(archive: Archive, references: BodyReferences) -> tuple[Member, ...]:
     """Members after the last named one were written for an entry that was never appended."""
     members = list(archive.members)
-    while members and not _is_named(members[-1], namings):
+    while members and not _is_named(members[-1], references):
         members.pop()
     return tuple(members)
 
 
-def check_order(archive: Archive, namings: Namings, findings: Findings) -> None:
+def check_order(archive: Archive, references: BodyReferences, findings: Findings) -> None:
     """Without other findings, the members are the ones that the entries name, in some order."""
-    expected = iter(namings.first)
+    expected = iter(references.first)
     seen: set[str] = set()
-    for member in _up_to_last_named(archive, namings):
+    for member in _up_to_last_named(archive, references):
         digest = member.place[1] if member.place else ""
         if digest in seen:
             findings.add("L305", None, f"{digest} has two members")
         elif digest != next(expected):
-            findings.add("L305", namings.first[digest].seq, f"{member.name} is out of order")
+            findings.add("L305", references.first[digest].seq, f"{member.name} is out of order")
             return
         seen.add(digest)

@@ -31,7 +31,7 @@ def read_form(data: bytes) -> Any:
     try:
         text = data.decode("utf-8")
         if depth(text) > MAX_DEPTH:
-            raise NotCanonical(f"it is nested more than {MAX_DEPTH} deep")
+            raise NotCanonical(f"it is nested more than {MAX_DEPTH} levels deep")
         value = json.loads(text, parse_int=_integer, parse_constant=refuse_constant)
         written = form(value)
     except ValueError as error:
@@ -74,7 +74,7 @@ def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Reject repeated keys; Python's parser silently takes the last one."""
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError("a key is given twice")
+        raise ValueError("a key is repeated")
     return members
 
 

@@ -19,7 +19,7 @@ class Chain:
         self._is_sealed = False
         self.run: str | None = None
 
-    def look(self, number: int, line_hash: bytes, entry: Entry | None) -> None:
+    def check(self, number: int, line_hash: bytes, entry: Entry | None) -> None:
         if entry is not None:
             self._look_at_links(number, entry)
             self._look_at_kind(number, entry["kind"])

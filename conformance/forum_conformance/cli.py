@@ -12,8 +12,8 @@ from pathlib import Path
 
 from forum_conformance import __version__
 from forum_conformance.commands import judge, mutate, smoke, test
-from forum_conformance.commands.ending import ExitCode, UsageError
-from forum_conformance.commands.screen import write
+from forum_conformance.commands.console import write
+from forum_conformance.commands.exit_codes import ExitCode, UsageError
 
 _PROGRAM = "forum-conformance"
 _COMMANDS = (

@@ -7,22 +7,24 @@ from pathlib import Path
 
 from forum_conformance.archive import SALT_TAG
 from forum_conformance.bodies import Store
+from forum_conformance.body_references import Body, BodyReferences
 from forum_conformance.finding import Findings
-from forum_conformance.naming import Body, Namings
 
 _SUFFIXES = {"application/json": ".json", "text/plain": ".txt"}
 
 
-def check_copies(directory: Path, store: Store, namings: Namings, findings: Findings, *, is_last_a_seal: bool) -> None:
-    copies = dict(_copies(namings))
+def check_copies(
+    directory: Path, store: Store, references: BodyReferences, findings: Findings, *, is_last_a_seal: bool
+) -> None:
+    copies = dict(_copies(references))
     there = set(_there(directory))
     for name in sorted(there - set(copies)):
         if name.startswith("outputs/") and not name.startswith("outputs/."):
             findings.add("L308", None, f"{name!a} is a copy of nothing")
     for name, body in copies.items():
         if name in there:
-            _check_copy(directory / name, name, body, store, namings, findings)
-        elif is_last_a_seal and body.digest not in namings.redacted:
+            _check_copy(directory / name, name, body, store, references, findings)
+        elif is_last_a_seal and body.digest not in references.redacted:
             findings.add("L308", body.seq, f"{name} is missing")
 
 
@@ -32,18 +34,20 @@ def _there(directory: Path) -> Iterator[str]:
         yield from (f"outputs/{path.name}" for path in (directory / "outputs").iterdir())
 
 
-def _copies(namings: Namings) -> Iterator[tuple[str, Body]]:
+def _copies(references: BodyReferences) -> Iterator[tuple[str, Body]]:
     """Every copy, by its path in the run directory."""
-    for name, body in namings.answers.items():
+    for name, body in references.answers.items():
         yield f"outputs/{name}{_SUFFIXES.get(body.type, '.bin')}", body
-    if namings.wave_plan:
-        yield "wave-plan.json", namings.wave_plan
+    if references.wave_plan:
+        yield "wave-plan.json", references.wave_plan
 
 
-def _check_copy(path: Path, name: str, body: Body, store: Store, namings: Namings, findings: Findings) -> None:
-    if body.digest in namings.redacted:
-        sentence = f"{body.digest} is recorded as redacted, and its copy {name} is still there"
-        findings.add("L306", namings.first[body.digest].seq, sentence)
+def _check_copy(
+    path: Path, name: str, body: Body, store: Store, references: BodyReferences, findings: Findings
+) -> None:
+    if body.digest in references.redacted:
+        sentence = f"{body.digest} is recorded as redacted, but its copy {name} exists"
+        findings.add("L306", references.first[body.digest].seq, sentence)
     elif _is_other(path, body, store):
         findings.add("L308", body.seq, f"{name} does not have the bytes of the body that it copies")
 

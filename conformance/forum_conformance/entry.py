@@ -22,7 +22,7 @@ def read_entry(line: Line) -> Entry | Finding:
     if refused:
         return Finding("L103", line.number, f"{refused[0]} is not an integer within ±(2^53 - 1)")
     if canonical.form(entry) != line.content:
-        return Finding("L104", line.number, "the line is not the RFC 8785 form of what it holds")
+        return Finding("L104", line.number, "the line is not in RFC 8785 form")
     return _in_form(line.number, entry)
 
 
@@ -64,7 +64,7 @@ def _refuse_lone_surrogates(text: str) -> None:
         try:
             json.loads(string).encode("utf-8")
         except UnicodeEncodeError as error:
-            raise ValueError("a string holds a lone surrogate") from error
+            raise ValueError("a string contains a lone surrogate") from error
 
 
 def _in_form(number: int, entry: Entry) -> Entry | Finding:
@@ -72,7 +72,7 @@ def _in_form(number: int, entry: Entry) -> Entry | Finding:
     is_known = isinstance(kind, str) and kind in schemas.known_kinds()
     departure = schemas.departure(schemas.entry_validator(kind if is_known else None), entry)
     if departure:
-        return Finding("L105", number, f"the entry does not fit its schema {departure}")
+        return Finding("L105", number, f"the entry does not match its schema {departure}")
     if not is_known and not entry["kind"].startswith("x-"):
         return Finding("L106", number, f"the kind '{kind}' is not known")
     return entry

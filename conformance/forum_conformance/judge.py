@@ -10,16 +10,16 @@ from typing import BinaryIO
 
 from forum_conformance import archive
 from forum_conformance.bodies import Store, check_members, check_order, is_broken
+from forum_conformance.body_references import BodyReferences
 from forum_conformance.copies import check_copies
 from forum_conformance.entry import Entry
 from forum_conformance.finding import Findings
+from forum_conformance.first_pass import Reading, read_through
 from forum_conformance.lines import Lines
-from forum_conformance.naming import Namings
 from forum_conformance.note import MAX_BYTES, Checkpoint, PublicKey
-from forum_conformance.reading import Reading, read_through
 from forum_conformance.report import LEVELS, Facts, Report, level_of
 from forum_conformance.seal import Seals, Witness, witness_of
-from forum_conformance.semantics.run import Replay
+from forum_conformance.semantics.run import SemanticsCheck
 
 ALL_LEVELS = frozenset(LEVELS)
 
@@ -29,7 +29,7 @@ class NoLedger(Exception):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        super().__init__(f"there is no ledger '{path}'")
+        super().__init__(f"no ledger at '{path}'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class _Judgement:
         self._levels = levels | {1, 2}
         self._given = given
         self._findings = Findings()
-        self._reasons = {level: "not asked for" for level in LEVELS if level not in self._levels}
+        self._reasons = {level: "not requested" for level in LEVELS if level not in self._levels}
 
     def report(self) -> Report:
         seals = Seals(self._witnesses())
@@ -76,10 +76,10 @@ class _Judgement:
             reading = read_through(stream, seals, self._findings)
         if self._findings.count:
             for level in (3, 4, 5):
-                self._reasons.setdefault(level, "levels 1 and 2 do not hold")
+                self._reasons.setdefault(level, "levels 1 and 2 are invalid")
         else:
-            self._look_at_bodies(reading)
-            self._look_at_seals(seals, reading)
+            self._check_bodies(reading)
+            self._check_seals(seals, reading)
         root = seals.tree.root().hex() if reading.entries else None
         facts = Facts(reading.run, reading.status, reading.entries, reading.head, root, reading.redacted)
         levels = tuple(level_of(level, self._findings, self._reasons.get(level)) for level in LEVELS)
@@ -97,7 +97,7 @@ class _Judgement:
         if self._given.pin is not None:
             yield Witness("pin", self._given.pin)
 
-    def _look_at_bodies(self, reading: Reading) -> None:
+    def _check_bodies(self, reading: Reading) -> None:
         if not self._levels & {3, 4}:
             return
         if self._directory is None:
@@ -105,49 +105,51 @@ class _Judgement:
                 self._reasons.setdefault(level, "needs the run directory")
             return
         findings = Findings()
-        namings = Namings(findings)
+        references = BodyReferences(findings)
         for entry in self._entries(reading.entries):
-            namings.look(entry)
+            references.check(entry)
         path = self._directory / "bodies.tar"
         if not path.is_file():
-            self._tell_broken("bodies.tar is not there, or is no regular file")
-            self._reasons.setdefault(4, "the wave plan is missing" if namings.wave_plan else "no wave plan is named")
+            self._report_broken("bodies.tar is missing or not a regular file")
+            self._reasons.setdefault(
+                4, "the wave plan is missing" if references.wave_plan else "the ledger has no wave plan"
+            )
             return
         with path.open("rb") as stream:
             scanned = archive.scan(stream)
             store = Store(scanned, stream)
-            if is_broken(scanned, store, namings):
-                self._tell_broken(
-                    f"what stands at byte {scanned.stopped_at} of bodies.tar is no member, and not the end"
+            if is_broken(scanned, store, references):
+                self._report_broken(
+                    f"byte {scanned.stopped_at} of bodies.tar is the start of neither a member nor the end"
                 )
             elif 3 in self._levels:
-                check_members(scanned, store, namings, findings, is_last_a_seal=reading.is_last_a_seal)
-                check_copies(self._directory, store, namings, findings, is_last_a_seal=reading.is_last_a_seal)
+                check_members(scanned, store, references, findings, is_last_a_seal=reading.is_last_a_seal)
+                check_copies(self._directory, store, references, findings, is_last_a_seal=reading.is_last_a_seal)
                 if set(findings.codes()) <= {"L310"}:
-                    check_order(scanned, namings, findings)
+                    check_order(scanned, references, findings)
                 self._findings.merge(findings)
-            self._look_at_semantics(store, namings, reading.entries)
+            self._check_semantics(store, references, reading.entries)
 
-    def _tell_broken(self, sentence: str) -> None:
+    def _report_broken(self, sentence: str) -> None:
         """L301 ends level 3: other findings about bodies are not reported."""
         if 3 in self._levels:
             self._findings.add("L301", None, sentence)
 
-    def _look_at_semantics(self, store: Store, namings: Namings, entries: int) -> None:
+    def _check_semantics(self, store: Store, references: BodyReferences, entries: int) -> None:
         if 4 not in self._levels:
             return
-        body = namings.wave_plan
+        body = references.wave_plan
         wave_plan = store.read(body) if body else None
         if wave_plan is None:
-            self._reasons[4] = "the wave plan is redacted, missing or wrong" if body else "no wave plan is named"
+            self._reasons[4] = "the wave plan is redacted, missing or wrong" if body else "the ledger has no wave plan"
             return
-        replay = Replay(store, wave_plan)
+        semantics = SemanticsCheck(store, wave_plan)
         for entry in self._entries(entries):
-            if finding := replay.look(entry):
+            if finding := semantics.check(entry):
                 self._findings.take(finding)
                 return
 
-    def _look_at_seals(self, seals: Seals, reading: Reading) -> None:
+    def _check_seals(self, seals: Seals, reading: Reading) -> None:
         if 5 not in self._levels:
             return
         seals.finish(is_last_a_seal=reading.is_last_a_seal, torn_bytes=reading.torn_bytes)

@@ -71,14 +71,14 @@ def read_checkpoint(data: bytes) -> Checkpoint:
         raise MalformedCheckpoint("it is not UTF-8") from error
     found = _TEXT.match(note)
     if not found:
-        raise MalformedCheckpoint("it does not begin with an origin, a number of entries and a root")
+        raise MalformedCheckpoint("it does not begin with an origin, a size and a root")
     run, digits, root = found.groups()
     if len(digits) > 16 or int(digits) > MAX_INTEGER:
         raise MalformedCheckpoint("its number of entries is out of range")
     rest = note[found.end() :]
     signatures = read_signatures(rest[1:]) if rest.startswith("\n") else ()
     if rest and not signatures:
-        raise MalformedCheckpoint("what follows its text are not signatures")
+        raise MalformedCheckpoint("the text is not followed by signatures")
     return Checkpoint(found.group().encode(), run, int(digits), _strict_base64(root), signatures)
 
 
@@ -123,7 +123,7 @@ def read_public_key(text: str) -> PublicKey:
     if data[:1] != _ED25519 or len(key.data) != 32:
         raise MalformedKey("it is not an Ed25519 key")
     if key.key_id.hex() != found.group(2):
-        raise MalformedKey("its id is not that of its name and its bytes")
+        raise MalformedKey("its id does not match its name and its bytes")
     return key
 
 

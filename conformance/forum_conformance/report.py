@@ -142,7 +142,7 @@ def _text_lines(report: Report) -> Iterator[str]:
         yield f"  {level.number} {LEVELS[level.number]:<9}  {level.status}{after}"
     for held in report.checkpoints:
         signed = f", signed by {held.signed_by}" if held.signed_by else ""
-        yield f"  checkpoint ({held.source}) of {held.size} entries holds{signed}"
+        yield f"  checkpoint ({held.source}) of {held.size} entries matches{signed}"
     for finding in report.findings.kept:
         place = "" if finding.seq is None else f" at seq {finding.seq}"
         yield f"{finding.code}{place}: {finding.sentence}"
@@ -155,7 +155,7 @@ def _text_lines(report: Report) -> Iterator[str]:
 
 
 def about(report: Report) -> str:
-    """What was judged, in a few words."""
+    """A short description of the judged record."""
     facts = report.facts
     if report.foreign and report.foreign.format != "empty":
         return f"not a forum ledger: {_SEEMS[report.foreign.format]}"

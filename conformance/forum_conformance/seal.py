@@ -27,7 +27,7 @@ class Held:
     signed_by: str | None
 
 
-# The members that a further seal repeats.
+# The members that a later seal repeats.
 _KEPT = ("status", "counts", "totals")
 
 
@@ -46,7 +46,7 @@ class Seals:
         }
         self._keep_root()
 
-    def look(self, number: int, line_hash: bytes, entry: Entry | None) -> None:
+    def check(self, number: int, line_hash: bytes, entry: Entry | None) -> None:
         if entry is not None and entry["kind"] == "run.sealed":
             self._look_at_seal(number, entry["data"])
         self.tree.add(line_hash)
@@ -58,7 +58,7 @@ class Seals:
         if other:
             self.findings.add("L504", number, f"{' and '.join(other)} of the seal differ from the seal before it")
         if data["root"] != self.tree.root().hex():
-            self.findings.add("L505", number, "the seal's root is not that of the entries before it")
+            self.findings.add("L505", number, "the seal's root is not the root of the entries before it")
         self._before = data
 
     def _keep_root(self) -> None:
@@ -67,7 +67,7 @@ class Seals:
 
     def finish(self, *, is_last_a_seal: bool, torn_bytes: int) -> None:
         if self.tree.size == 0:
-            self.findings.add("L502", None, "there is no line")
+            self.findings.add("L502", None, "the ledger has no lines")
         elif not is_last_a_seal:
             self.findings.add("L501", None, "the last line is not a seal")
         if torn_bytes:

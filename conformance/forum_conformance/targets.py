@@ -1,4 +1,4 @@
-"""What to judge at a path: a run directory, a bare ledger, standard input, or a directory of run directories."""
+"""The records at a path: a run directory, a bare ledger, standard input, or a directory of run directories."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from forum_conformance import judge as judging
+from forum_conformance.foreign.foreign_report import Found, foreign_of, report_on
 from forum_conformance.foreign.forum_engine import ENTRIES
 from forum_conformance.foreign.recognition import (
     HEAD_BYTES,
@@ -18,7 +19,6 @@ from forum_conformance.foreign.recognition import (
     is_import,
     recognise,
 )
-from forum_conformance.foreign.reporting import Found, report_on, told_of
 from forum_conformance.foreign.symposium import ARTIFACT
 from forum_conformance.judge import Given
 from forum_conformance.report import Report
@@ -27,8 +27,8 @@ LEDGER = "ledger.jsonl"
 BODIES = "bodies.tar"
 STANDARD_INPUT = "-"
 _LINES_WITH_CR = (
-    "its lines end with CR LF, a ledger's with LF alone: the CR was put there after it was written, as editors, mail "
-    "programs and git (core.autocrlf) do, and with it no line is canonical"
+    "its lines end with CR LF, but a ledger's lines end with LF: an editor, a mail program or git (core.autocrlf) "
+    "inserted the CR later, so no line is canonical"
 )
 
 
@@ -83,7 +83,7 @@ def _run_directories(folder: Path) -> Iterator[Target]:
             yield Target(str(path), path)
             continue
         if BODIES in there:
-            yield Target(str(path), path, f"'{path}' has {BODIES}, and its {LEDGER} is gone")
+            yield Target(str(path), path, f"'{path}' has {BODIES}, but no {LEDGER}")
         yield from _beside(path, there)
         folders = (name for name, entry in there.items() if entry.is_dir(follow_symlinks=False))
         waiting.extend(path / name for name in sorted(folders, reverse=True))
@@ -95,7 +95,7 @@ def _beside(folder: Path, there: Mapping[str, os.DirEntry[str]]) -> Iterator[Tar
         path = folder / name
         if there[name].is_symlink():
             if (path / LEDGER).exists():
-                yield Target(str(path), path, f"'{path}' is a link, and is not followed")
+                yield Target(str(path), path, f"'{path}' is a link, which is not followed")
         elif name.endswith(".jsonl") and path.is_file() and _looks_like_ours(path):
             yield Target(str(path), path)
 
@@ -154,7 +154,7 @@ def _judge_stream(stream: BinaryIO, levels: frozenset[int], given: Given) -> Rep
 
 def _noted(report: Report, head: bytes, empty: Recognised | None) -> Report:
     """Notes for people. A ledger without a line is incomplete, imported or not."""
-    foreign = told_of(Found(empty, b"", BufferedReader(_Joined(b"", None)))) if empty else None
+    foreign = foreign_of(Found(empty, b"", BufferedReader(_Joined(b"", None)))) if empty else None
     notes = (_LINES_WITH_CR,) if has_lines_with_cr(head) else ()
     return replace(report, foreign=foreign, notes=notes, is_import=is_import(head))
 

@@ -128,7 +128,7 @@ export class ArchiveScan {
       this.findings.add("L306", body.seq, `${digest} is recorded as redacted, but still exists`);
       return;
     }
-    if (!isRight) this.findings.add("L303", body.seq, `the member of ${digest} is not what its digest says`);
+    if (!isRight) this.findings.add("L303", body.seq, `the member of ${digest} does not match its digest`);
     if (folder === "redacted" && !isRecorded) {
       this.findings.add("L307", body.seq, `${digest} is redacted, but no entry records it`);
     }
@@ -170,13 +170,13 @@ export class ArchiveScan {
     for (const [digest, body] of this.index.bodies) {
       if (!body.isFound) findings.add("L302", body.seq, `${digest} has no member`);
     }
-    if (this.hasStrangerBefore) findings.add("L304", null, "a member stands in between that no entry names");
+    if (this.hasStrangerBefore) findings.add("L304", null, "a member that no entry refers to is among the bodies");
     findings.merge(this.index.findings);
     findings.merge(copies);
     if (findings.count === 0) this.#order();
     const isAtEnd = this.namedEnd === this.reader.at && this.reader.end !== "broken";
     if (!isAtEnd || (isSealed && this.reader.end !== "archive")) {
-      findings.add("L310", null, "the archive does not end where its last body does");
+      findings.add("L310", null, "the archive does not end after its last body");
     }
     return findings;
   }

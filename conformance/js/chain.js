@@ -43,12 +43,12 @@ export class Chain {
     const add = (/** @type {string} */ code, /** @type {string} */ sentence) => {
       this.findings.add(code, number, sentence);
     };
-    if (entry.prev !== this.head) add("L201", "prev is not the hash of the line before");
+    if (entry.prev !== this.head) add("L201", "prev is not the hash of the previous line");
     if (entry.seq !== number) add("L202", "seq is not the line's number");
     this.run ??= entry.run;
-    if (entry.run !== this.run) add("L203", "run is not that of the first entry");
+    if (entry.run !== this.run) add("L203", "run differs from the first entry");
     if (!areEarlier(entry.causes, number)) add("L204", "causes are not ascending seqs of earlier entries");
-    if (entry.at < this.at) add("L205", "at is earlier than in the entry before");
+    if (entry.at < this.at) add("L205", "at is earlier than in the previous entry");
     if ((entry.kind === "run.opened") !== (number === 0)) add("L206", "the first entry, and no other, is run.opened");
     if (this.isSealed && !AFTER_A_SEAL.has(entry.kind) && !entry.kind.startsWith("x-")) {
       add("L207", `${entry.kind} may not follow a seal`);

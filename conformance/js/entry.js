@@ -50,13 +50,13 @@ export class EntryReader {
     if (entry === null || typeof entry !== "object" || Array.isArray(entry)) {
       return bad("L102", "the line is not a JSON object");
     }
-    if (read.hasLoneSurrogate) return bad("L102", "a string holds a lone surrogate");
-    if (read.depth > MAX_LINE_DEPTH) return bad("L102", "the line is nested too deep");
+    if (read.hasLoneSurrogate) return bad("L102", "a string contains a lone surrogate");
+    if (read.depth > MAX_LINE_DEPTH) return bad("L102", "the line is nested too deeply");
     if (read.hasFraction || read.hasUnsafeInteger) return bad("L103", "a number is not an integer in range");
     if (canonicalText(entry) !== text) return bad("L104", "the line is not in RFC 8785 form");
-    if (!this.fits(entry)) return bad("L105", "the entry does not fit its schema");
+    if (!this.fits(entry)) return bad("L105", "the entry does not match its schema");
     if (!entry.kind.startsWith("x-") && !this.kinds.has(entry.kind)) {
-      return bad("L106", `the kind '${entry.kind}' is not known`);
+      return bad("L106", `the kind '${entry.kind}' is unknown`);
     }
     return { entry };
   }

@@ -26,7 +26,7 @@ async function openRun(path, files) {
   try {
     return await files.run(path);
   } catch (error) {
-    if (isAbsent(/** @type {NodeJS.ErrnoException} */ (error))) throw new UsageError(`there is no ledger at ${path}`);
+    if (isAbsent(/** @type {NodeJS.ErrnoException} */ (error))) throw new UsageError(`no ledger at ${path}`);
     throw error;
   }
 }

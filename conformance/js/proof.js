@@ -158,7 +158,7 @@ function leadsToRoot(proof) {
 export function checkProof(bytes, schemas, { checkpoint, key, pin }) {
   const findings = new Findings();
   // A malformed key (null) must not be mistaken for an omitted one.
-  if (key === null) throw new UsageError("the key is no public key");
+  if (key === null) throw new UsageError("the key is not a public key");
   const pinned = pin === undefined ? null : new Comparison("pin", pin, null);
   if (pinned !== null && pinned.checkpoint === null) throw new UsageError("the pin is malformed");
   const proof = readProof(bytes, schemas);

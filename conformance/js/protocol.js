@@ -56,7 +56,7 @@ async function answerRole(request, host) {
  */
 async function readNeeded(host, path) {
   const bytes = await host.read(path);
-  if (bytes === null) throw new UsageError(`there is no file ${path}`);
+  if (bytes === null) throw new UsageError(`no such file: ${path}`);
   return bytes;
 }
 
@@ -135,7 +135,7 @@ async function made(request, ledger, host) {
   if (request.action === "checkpoint") return prover.checkpoint(size);
   if (request.action === "inclusion") return prover.inclusion(request.seq, size);
   if (request.action === "consistency") return prover.consistency(request.from_size, size);
-  throw new UsageError(`the action '${request.action}' is not known`);
+  throw new UsageError(`unknown action '${request.action}'`);
 }
 
 /**
@@ -144,7 +144,7 @@ async function made(request, ledger, host) {
  */
 async function answerCheck(request, host) {
   const given = await readGiven(request, host);
-  if (request.pin !== undefined && given.pin === undefined) throw new UsageError(`there is no file ${request.pin}`);
+  if (request.pin !== undefined && given.pin === undefined) throw new UsageError(`no such file: ${request.pin}`);
   const findings = checkProof(await readNeeded(host, request.input), host.schemas, given);
   return {
     verdict: findings.verdict(),

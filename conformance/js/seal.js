@@ -41,10 +41,10 @@ export class Seals {
   #look(number, data) {
     const isSame = (/** @type {string} */ member) => canonicalText(data[member]) === canonicalText(this.last[member]);
     if (this.last !== null && !["status", "counts", "totals"].every(isSame)) {
-      this.findings.add("L504", number, "the seal does not say what the seal before it says");
+      this.findings.add("L504", number, "the seal differs from the previous seal");
     }
     if (data.root !== hexOf(this.tree.root())) {
-      this.findings.add("L505", number, "the seal's root is not that of the entries before it");
+      this.findings.add("L505", number, "the seal's root is not the root of the entries before it");
     }
     this.last = data;
   }
@@ -58,7 +58,7 @@ export class Seals {
    * @param {boolean} hasTornTail
    */
   end(hasTornTail) {
-    if (this.tree.size === 0) this.findings.add("L502", null, "there is no line");
+    if (this.tree.size === 0) this.findings.add("L502", null, "the ledger has no lines");
     else if (!this.isLastLine) this.findings.add("L501", null, "the last line is not a seal");
     if (hasTornTail) this.findings.add("L503", this.tree.size, "bytes follow the last line feed");
   }

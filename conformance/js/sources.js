@@ -50,7 +50,7 @@ export function runOfFiles(files) {
   const source = (/** @type {Uint8Array | Blob} */ file) =>
     file instanceof Uint8Array ? bytesSource(file) : blobSource(file);
   const ledger = files.get("ledger.jsonl");
-  if (ledger === undefined) throw new Error("there is no ledger.jsonl");
+  if (ledger === undefined) throw new Error("ledger.jsonl is missing");
   const open = async (/** @type {string} */ path) => {
     const file = files.get(path);
     return file === undefined ? "absent" : source(file);

@@ -58,7 +58,7 @@ class Verification {
       await this.#bodiesAndSemantics();
       if (!this.reasons.has(5)) this.#seal(seal, lines.hasTornTail, comparisons);
     } else {
-      for (const level of [3, 4, 5]) this.reasons.set(level, "levels 1 and 2 do not hold");
+      for (const level of [3, 4, 5]) this.reasons.set(level, "levels 1 and 2 are invalid");
     }
     return this.#written();
   }
@@ -73,7 +73,7 @@ class Verification {
     }
     if (checkpoint !== undefined) comparisons.push(new Comparison("given", checkpoint, key));
     if (key !== null && comparisons.length === 0) {
-      throw new UsageError("there is no checkpoint to verify with the key");
+      throw new UsageError("no checkpoint to verify with the key");
     }
     if (pin !== undefined) comparisons.push(new Comparison("pin", pin, null));
     const last = comparisons.at(-1);
@@ -106,9 +106,9 @@ class Verification {
   }
 
   #leaveOut() {
-    for (const level of [3, 4, 5]) if (!this.asked.has(level)) this.reasons.set(level, "not asked for");
+    for (const level of [3, 4, 5]) if (!this.asked.has(level)) this.reasons.set(level, "not requested");
     if (this.run.directory === null) {
-      for (const level of [3, 4]) this.reasons.set(level, "there is no run directory");
+      for (const level of [3, 4]) this.reasons.set(level, "needs the run directory");
     }
   }
 
@@ -132,7 +132,7 @@ class Verification {
    */
   async #bodies(scan, store) {
     if (scan === null || scan.isCutShort()) {
-      this.findings.add("L301", null, "bodies.tar is not there, or cannot be read up to the last body");
+      this.findings.add("L301", null, "bodies.tar is missing or cannot be read up to the last body");
       return;
     }
     const directory = /** @type {import("./sources.js").Directory} */ (this.run.directory);
@@ -200,8 +200,8 @@ class Verification {
 export async function verify(run, schemas, options = {}) {
   const { levels, expectHead, checkpoint, key, pin } = options;
   // A malformed key (null) must not be mistaken for an omitted one.
-  if (key === null) throw new UsageError("the key is no public key");
+  if (key === null) throw new UsageError("the key is not a public key");
   const isForSeal = [expectHead, checkpoint, key, pin].some((given) => given !== undefined);
-  if (isForSeal && levels !== undefined && !levels.includes(5)) throw new UsageError("level 5 is not asked for");
+  if (isForSeal && levels !== undefined && !levels.includes(5)) throw new UsageError("level 5 is not requested");
   return new Verification(run, schemas, options).report();
 }

@@ -2,7 +2,7 @@
 
 import json
 
-from wrong.catching import RECORD, caught_by, wrong_implementations
+from wrong.detection import RECORD, caught_by, wrong_implementations
 
 record = {wrong.name: caught_by(wrong) for wrong in wrong_implementations()}
 RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

@@ -8,14 +8,14 @@ import sys
 from dataclasses import replace as with_
 from typing import Any
 
-from forum_conformance import canonical, reading
+from forum_conformance import canonical, first_pass
 from forum_conformance.entry import Entry
 from forum_conformance.entry import read_entry as read_correctly
 from forum_conformance.finding import Finding
 from forum_conformance.lines import Line
-from forum_conformance.program import canonicalizing
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program import canonicalize
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 
 def read_entry(line: Line) -> Entry | Finding:
@@ -37,6 +37,6 @@ def last_of_each_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-replace(reading, "read_entry", read_entry)
-replace(canonicalizing, "each_key_once", last_of_each_key)
+replace(first_pass, "read_entry", read_entry)
+replace(canonicalize, "each_key_once", last_of_each_key)
 sys.exit(main(JUDGE))

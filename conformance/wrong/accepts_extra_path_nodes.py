@@ -10,8 +10,8 @@ from forum_conformance.program import proof_check
 from forum_conformance.program.merkle_path import WrongPath
 from forum_conformance.program.merkle_path import consistent_roots as consistent_correctly
 from forum_conformance.program.merkle_path import included_root as included_correctly
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 
 def included_root(seq: int, size: int, leaf: bytes, path: Sequence[bytes]) -> bytes:

@@ -6,7 +6,7 @@ Breaks LEDGER-VERIFY-003 in canonicalize, prove, verify.
 import sys
 
 from forum_conformance.program.answer import Answer, Request
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.serve import JUDGE, main
 
 
 def refuse(_: Request) -> Answer:

@@ -11,8 +11,8 @@ from typing import Any
 from jsonschema import ValidationError
 
 from forum_conformance import schemas
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 
 def match_pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:

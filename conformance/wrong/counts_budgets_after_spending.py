@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace as with_
 
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 from forum_conformance.semantics.budgets import Budgets
 from forum_conformance.semantics.call import Call
 

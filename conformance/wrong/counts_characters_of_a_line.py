@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 
 from forum_conformance.lines import MAX_LINE_BYTES, Line, Lines
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 
 def iterate(lines: Lines) -> Iterator[Line]:

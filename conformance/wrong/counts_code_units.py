@@ -10,8 +10,8 @@ from typing import Any
 from jsonschema import ValidationError
 
 from forum_conformance import schemas
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 
 def limit_length(_: Any, limit: int, instance: Any, __: Any) -> Iterator[ValidationError]:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace as with_
 
 from forum_conformance.program.answer import Answer, Request
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.serve import JUDGE, main
 
 
 def verify(request: Request) -> Answer:

@@ -7,7 +7,7 @@ import sys
 import time
 
 from forum_conformance.program.answer import Answer, Request
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.serve import JUDGE, main
 
 
 def hang(_: Request) -> Answer:

@@ -7,13 +7,13 @@ import json
 import sys
 from dataclasses import replace as with_
 
-from forum_conformance import canonical, reading
+from forum_conformance import canonical, first_pass
 from forum_conformance.entry import Entry
 from forum_conformance.entry import read_entry as read_correctly
 from forum_conformance.finding import Finding
 from forum_conformance.lines import Line
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 
 def read_entry(line: Line) -> Entry | Finding:
@@ -23,5 +23,5 @@ def read_entry(line: Line) -> Entry | Finding:
     return found
 
 
-replace(reading, "read_entry", read_entry)
+replace(first_pass, "read_entry", read_entry)
 sys.exit(main(JUDGE))

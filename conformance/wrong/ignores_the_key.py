@@ -7,8 +7,8 @@ import sys
 
 from forum_conformance import note
 from forum_conformance.note import PublicKey, Signature
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 
 def is_signed(_: bytes, __: tuple[Signature, ...], ___: PublicKey) -> bool:

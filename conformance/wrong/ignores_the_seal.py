@@ -6,21 +6,21 @@ Breaks LEDGER-SEAL-001 in verify.
 import sys
 
 from forum_conformance.entry import Entry
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 from forum_conformance.seal import Seals
 
-look_correctly, finish_correctly = Seals.look, Seals.finish
+check_correctly, finish_correctly = Seals.check, Seals.finish
 
 
-def look(seals: Seals, number: int, line_hash: bytes, _: Entry | None) -> None:
-    look_correctly(seals, number, line_hash, None)
+def check(seals: Seals, number: int, line_hash: bytes, _: Entry | None) -> None:
+    check_correctly(seals, number, line_hash, None)
 
 
 def finish(seals: Seals, *, is_last_a_seal: bool, torn_bytes: int) -> None:
     finish_correctly(seals, is_last_a_seal=is_last_a_seal or seals.tree.size > 0, torn_bytes=torn_bytes)
 
 
-replace(Seals, "look", look)
+replace(Seals, "check", check)
 replace(Seals, "finish", finish)
 sys.exit(main(JUDGE))

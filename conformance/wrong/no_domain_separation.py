@@ -7,8 +7,8 @@ import hashlib
 import sys
 
 from forum_conformance import merkle
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 
 def node(left: bytes, right: bytes) -> bytes:

@@ -8,8 +8,8 @@ from typing import Any
 
 from forum_conformance import canonical
 from forum_conformance.program.json_form import Form
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 
 def number(value: Any) -> bytes:

@@ -10,8 +10,8 @@ from typing import BinaryIO
 
 from forum_conformance import archive
 from forum_conformance.archive import SALT_BYTES, SALT_TAG, Archive, Member, Rest
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 scan_correctly = archive.scan
 

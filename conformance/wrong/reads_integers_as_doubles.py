@@ -5,9 +5,9 @@ Breaks LEDGER-LINE-004 in canonicalize.
 
 import sys
 
-from forum_conformance.program import canonicalizing
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program import canonicalize
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
-replace(canonicalizing, "read_integer", float)
+replace(canonicalize, "read_integer", float)
 sys.exit(main(JUDGE))

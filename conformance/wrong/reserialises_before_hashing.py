@@ -11,8 +11,8 @@ from dataclasses import replace as with_
 
 from forum_conformance import canonical
 from forum_conformance.lines import Line, Lines
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 iterate_correctly = Lines.__iter__
 

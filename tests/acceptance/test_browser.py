@@ -13,7 +13,7 @@ import pytest
 from acceptance.browser import ROOT, PageFailed, Site, find_browser, page_of, site_in
 from acceptance.workflow_folder import MODEL, Folder, ask
 from forum_conformance.suite.answer import read_answer
-from forum_conformance.suite.asking import Reply
+from forum_conformance.suite.client import Reply
 from forum_conformance.suite.trial import Trial
 from forum_conformance.suite.vectors import Vectors, default_folder
 
@@ -34,7 +34,7 @@ def browser() -> str:
     return path
 
 
-class Asker:
+class Client:
     """Ask a page instead of a process, with paths relative to its site."""
 
     def __init__(self, site: Site) -> None:
@@ -59,7 +59,7 @@ def test_every_vector_of_its_roles_passes_in_a_browser(browser: str, tmp_path: P
     with site_in(tmp_path / "site") as site, page_of(site, browser, 'import "./conformance/js/test/page.js";'):
         scratch = site.folder / "scratch"
         scratch.mkdir()
-        trials = [Trial(vectors, None, scratch).ask(case, Asker(site)) for case in cases]
+        trials = [Trial(vectors, None, scratch).ask(case, Client(site)) for case in cases]
 
     assert {trial.case.id: trial.differences for trial in trials if trial.differences} == {}
     assert {case.area for case in cases} == {"canonical", "ledger", "proofs"}

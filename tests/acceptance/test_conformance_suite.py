@@ -186,7 +186,7 @@ def test_a_process_that_fails_a_vector_is_replaced_for_the_next(
 @pytest.mark.parametrize(
     ("last_statement", "fault"),
     [
-        ("time.sleep(3600)", "it did not end when its standard input was closed, and was killed"),
+        ("time.sleep(3600)", "it did not exit when its standard input was closed, and was killed"),
         ("sys.exit(5)", "when its standard input was closed: exit status 5"),
         ("os.abort()", "when its standard input was closed: killed by SIGABRT"),
         ("print('more')", "after its last answer it wrote more"),

@@ -40,8 +40,8 @@ def suite(tmp_path: Path) -> Suite:
         (("--entrypoint", "/nowhere/it"), "cannot start '/nowhere/it': No such file or directory"),
         (("--entrypoint", "/nowhere/it", "--serve"), "cannot start '/nowhere/it': No such file or directory"),
         (("--entrypoint", "true", "--filter", "cat"), "the filter 'cat' takes no vector"),
-        (("--entrypoint", "true", "--role", "prove"), "there is no vector of the role prove"),
-        (("--entrypoint", "true", "--xfail", "known.txt"), "known.txt:2: there is no vector 'ledger/z'"),
+        (("--entrypoint", "true", "--role", "prove"), "no vector has the role prove"),
+        (("--entrypoint", "true", "--xfail", "known.txt"), "known.txt:2: no such vector: 'ledger/z'"),
         (("--entrypoint", "true", "--xfail", "nowhere"), "cannot read or write 'nowhere': No such file or directory"),
         (("--entrypoint", "true", "--badges", "b", "--filter", "ledger"), "a badge covers every vector of a role"),
         (
@@ -72,7 +72,7 @@ def test_broken_vectors_exit_2_and_name_the_file(suite: Suite) -> None:
     completed = suite.test({"*": RIGHT}, "--role", "verify")
 
     assert (completed.returncode, completed.stdout) == (2, "")
-    assert completed.stderr.endswith("/ledger/b/run/ledger.jsonl' does not have the digest that MANIFEST.json says\n")
+    assert completed.stderr.endswith("/ledger/b/run/ledger.jsonl' does not match its digest in MANIFEST.json\n")
 
 
 def test_a_failure_is_reported_at_once_and_in_full_at_the_end(suite: Suite) -> None:
@@ -152,8 +152,8 @@ def test_reports_are_written(suite: Suite) -> None:
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("vectors/MANIFEST.json/page", "there is no directory 'vectors/MANIFEST.json'"),
-        ("nowhere/page", "there is no directory 'nowhere'"),
+        ("vectors/MANIFEST.json/page", "no such directory: 'vectors/MANIFEST.json'"),
+        ("nowhere/page", "no such directory: 'nowhere'"),
         ("vectors", "it is a directory"),
     ],
 )
@@ -173,7 +173,7 @@ def test_badges_need_a_writable_folder(suite: Suite) -> None:
     results = [suite.test({"*": RIGHT}, "--badges", path) for path in paths]
 
     assert [(result.returncode, result.stderr) for result in results] == [
-        (2, "forum-conformance: cannot write 'nowhere/badges': there is no directory 'nowhere'\n"),
+        (2, "forum-conformance: cannot write 'nowhere/badges': no such directory: 'nowhere'\n"),
         (2, "forum-conformance: cannot write 'vectors/MANIFEST.json': it is not a directory\n"),
     ]
 
@@ -360,4 +360,4 @@ def test_smoke_reports_broken_vectors_and_a_missing_program(suite: Suite) -> Non
         "cannot start '/nowhere/it': No such file or directory\n",
     )
     assert broken.returncode == 2
-    assert broken.stderr.endswith("output.json' does not have the digest that MANIFEST.json says\n")
+    assert broken.stderr.endswith("output.json' does not match its digest in MANIFEST.json\n")

@@ -41,7 +41,7 @@ def test_a_folder_of_run_directories_is_judged_in_the_order_of_their_names(runs:
         f"incomplete: runs/deep/c: {entries - 1} entries, run {RUN}, not sealed",
         "3 in all: 1 valid, 1 invalid, 1 incomplete",
     ]
-    assert "  L104 at seq 0: the line is not the RFC 8785 form of what it holds" in out.splitlines()
+    assert "  L104 at seq 0: the line is not in RFC 8785 form" in out.splitlines()
 
 
 def test_several_ledgers_are_reported_as_json_lines(runs: Path) -> None:
@@ -58,7 +58,7 @@ def test_several_ledgers_are_reported_as_json_lines(runs: Path) -> None:
         None,
         "invalid",
     ]
-    assert lines[3]["error"] == f"there is no ledger '{runs / 'gone'}'"
+    assert lines[3]["error"] == f"no ledger at '{runs / 'gone'}'"
     assert lines[4]["report"]["foreign"]["format"] == "forum-engine"
 
 
@@ -144,7 +144,7 @@ def test_links_in_a_folder_are_not_followed(runs: Path) -> None:
 
     link = runs / "notes" / "out"
     assert [line["path"] for line in lines] == [str(runs / name) for name in ("a", "deep/b", "deep/c", "notes/out")]
-    assert (lines[-1]["report"], lines[-1]["error"]) == (None, f"'{link}' is a link, and is not followed")
+    assert (lines[-1]["report"], lines[-1]["error"]) == (None, f"'{link}' is a link, which is not followed")
 
 
 def test_a_folder_reports_bare_foreign_and_missing_ledgers(runs: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_folder_reports_bare_foreign_and_missing_ledgers(runs: Path) -> None:
         "notes/bare.jsonl": "valid",
         "notes/engine": "invalid",
     }
-    assert lines[0]["error"] == f"'{runs / 'a'}' has bodies.tar, and its ledger.jsonl is gone"
+    assert lines[0]["error"] == f"'{runs / 'a'}' has bodies.tar, but no ledger.jsonl"
 
 
 def test_a_file_that_cannot_be_read_is_named() -> None:
@@ -203,7 +203,7 @@ def test_json_and_jsonl_cannot_be_combined(runs: Path) -> None:
 
 
 def test_a_folder_without_a_ledger_is_an_error(tmp_path: Path) -> None:
-    assert judge(tmp_path) == (2, "", f"forum-conformance: there is no ledger '{tmp_path}/ledger.jsonl'\n")
+    assert judge(tmp_path) == (2, "", f"forum-conformance: no ledger at '{tmp_path}/ledger.jsonl'\n")
 
 
 def test_an_empty_path_does_not_mean_the_current_folder(runs: Path) -> None:

@@ -37,19 +37,19 @@ def test_the_hashes_of_a_foreign_record_are_recomputed_if_possible() -> None:
 
     assert notes == {
         "forum-engine": [
-            "its own chain of hashes holds, 6 entries, recomputed; this is not one of the five levels",
+            "its own chain of hashes is valid, 6 entries, recomputed; this is not one of the five levels",
             "its bodies have their hashes: 6 in payloads.jsonl",
         ],
         "symposium": [
-            f"its transcript_digest is that of its transcript (6 messages); {ONLY_THE_TRANSCRIPT}",
+            f"its transcript_digest matches its transcript (6 messages); {ONLY_THE_TRANSCRIPT}",
             f"to convert it to a ledger: forum import {SAMPLES['symposium']}",
         ],
         "otel-today": [
-            "traces have no digests of their own, so nothing of it was checked",
+            "traces have no digests, so nothing was checked",
             f"to convert it to a ledger: forum import {SAMPLES['otel-today']}",
         ],
         "otel-older": [
-            "traces have no digests of their own, so nothing of it was checked",
+            "traces have no digests, so nothing was checked",
             f"to convert it to a ledger: forum import {SAMPLES['otel-older']}",
         ],
     }
@@ -72,8 +72,8 @@ def test_the_hashes_of_a_foreign_record_are_recomputed_if_possible() -> None:
             b"",
             f"{BROKEN}: line 5 does not have the members of an entry",
         ),
-        ("forum-engine", "payloads.jsonl", b"Oder", b"Elbe", "its bodies do not hold: line 4 of payloads.jsonl"),
-        ("symposium", "artifact.json", b"Vistula", b"Elbe", "its transcript_digest is not that of its transcript"),
+        ("forum-engine", "payloads.jsonl", b"Oder", b"Elbe", "its bodies are invalid: line 4 of payloads.jsonl"),
+        ("symposium", "artifact.json", b"Vistula", b"Elbe", "its transcript_digest does not match its transcript"),
     ],
 )
 def test_damage_to_a_foreign_record_is_found(
@@ -126,7 +126,7 @@ def test_a_part_of_a_run_directory_is_reported_with_the_directory_to_judge(name:
         "format": "run-part",
         "signs": [PARTS[name]],
         "notes": [
-            "it is part of a run directory, and proves nothing alone: the directory is what can be judged",
+            "it is part of a run directory and proves nothing alone: judge the directory",
             f"it is in a run directory; to judge that: forum-conformance judge {directory}",
         ],
     }
@@ -152,11 +152,11 @@ def ledger_bytes(directory: Path) -> bytes:
     return (directory / "ledger.jsonl").read_bytes()
 
 
-UTF_16_LEDGER = "every character has two bytes; in UTF-8 it would have the members of a ledger of ours"
+UTF_16_LEDGER = "every character has two bytes; in UTF-8 it would have the members of a forum ledger"
 WRAPPED: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
     "tar": (as_tar, "packed", "a tar with the members run/ledger.jsonl and run/checkpoint"),
-    "zip": (as_zip, "packed", "the first bytes are those of zip"),
-    "gzip": (lambda run: gzip.compress(ledger_bytes(run)), "packed", "the first bytes are those of gzip"),
+    "zip": (as_zip, "packed", "it begins like zip"),
+    "gzip": (lambda run: gzip.compress(ledger_bytes(run)), "packed", "it begins like gzip"),
     "UTF-16": (lambda run: ledger_bytes(run).decode().encode("utf-16"), "utf-16", UTF_16_LEDGER),
     "UTF-16 without a mark": (lambda run: ledger_bytes(run).decode().encode("utf-16-be"), "utf-16", UTF_16_LEDGER),
 }
@@ -181,7 +181,7 @@ def test_cr_lf_line_ends_are_reported_in_one_note(tmp_path: Path) -> None:
     notes = [line for line in judge(tmp_path / "copy")[1].splitlines() if "CR" in line]
 
     assert len(notes) == 1
-    assert notes[0].startswith("note: its lines end with CR LF, a ledger's with LF alone: ")
+    assert notes[0].startswith("note: its lines end with CR LF, but a ledger's lines end with LF: ")
     assert report_on(tmp_path / "copy")["codes"] == ["L104"]
     assert "CR LF" not in judge(tmp_path / "run")[1]
 

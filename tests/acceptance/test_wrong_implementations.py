@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from suites.schema_cache import command_with_cache
-from wrong.catching import (
+from wrong.detection import (
     FOLDER,
     NEVER_ANSWER,
     RECORD,

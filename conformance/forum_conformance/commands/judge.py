@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forum_conformance.commands.arguments import level_list
-from forum_conformance.commands.ending import ExitCode, UsageError
-from forum_conformance.commands.screen import say
+from forum_conformance.commands.console import say
+from forum_conformance.commands.exit_codes import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from forum_conformance.targets import Target
 
 _EXIT_CODES = {"valid": ExitCode.OK, "invalid": ExitCode.NOT_VERIFIED, "incomplete": ExitCode.INCOMPLETE}
-# Invalid comes before incomplete, and both before what could not be judged at all.
+# Invalid takes precedence over incomplete, and both over records that could not be judged.
 _WORST_FIRST = (ExitCode.NOT_VERIFIED, ExitCode.INCOMPLETE, ExitCode.USAGE, ExitCode.OK)
 _OF_ONE_LEDGER = ("--expect-head", "--checkpoint", "--pin")
 _DESCRIPTION = """Judge ledgers. A PATH is a run directory, a ledger, a directory of run directories, or - for
@@ -81,7 +81,7 @@ def _judge_one(arguments: argparse.Namespace, target: "Target", given: "Given") 
 
 
 def _judge_several(arguments: argparse.Namespace, targets: "Iterator[Target]", given: "Given") -> int:
-    from forum_conformance.several import Tally, line_of, text_of_one
+    from forum_conformance.batch_report import Tally, line_of, text_of_one
 
     is_json = arguments.json or arguments.jsonl
     tally = Tally()
@@ -108,7 +108,7 @@ def _judge(arguments: argparse.Namespace, target: "Target", given: "Given") -> "
 
     levels = _levels(arguments, is_bare=target.is_bare) or ALL_LEVELS
     if given.key and given.checkpoint is None and not target.has_checkpoint:
-        raise UsageError("there is no checkpoint to verify with the key; pass --checkpoint FILE")
+        raise UsageError("no checkpoint to verify with the key; pass --checkpoint FILE")
     try:
         report = judge_target(target, sys.stdin.buffer, levels=levels, given=given)
     except NoLedger as error:

@@ -12,8 +12,8 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from forum_conformance.commands.arguments import level_list, seconds, several
-from forum_conformance.commands.ending import ExitCode, UsageError
-from forum_conformance.commands.screen import say
+from forum_conformance.commands.console import say
+from forum_conformance.commands.exit_codes import ExitCode, UsageError
 from forum_conformance.commands.test import words
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _told_of_the_ledger_itself(arguments: argparse.Namespace, said: "Said") -> s
         told += "" if arguments.level else " (if it checks only some levels, pass --level, such as --level 1-2)"
     else:
         told = f"calls the ledger itself {said.verdict}" if said.verdict else f"does not answer: {said.problem}"
-    first = f"'{arguments.path}' is valid, and the verifier {told}; what it says of mutants would show nothing\n"
+    first = f"'{arguments.path}' is valid, and the verifier {told}; its verdicts on mutants would prove nothing\n"
     return first + "".join(f"  stderr    {line}\n" for line in printable_lines(said.stderr)[-20:])
 
 
@@ -131,7 +131,7 @@ def _jobs(arguments: argparse.Namespace) -> int:
 
 
 def _checkpoint(original: "Report", work_dir: Path) -> Path:
-    """The checkpoint of the original, as kept by somebody who saw the ledger before it was changed."""
+    """The checkpoint of the original ledger, kept from before the change."""
     from forum_conformance.note import checkpoint_text
 
     facts = original.facts
@@ -157,8 +157,8 @@ def _mutants(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Mutant]
 @contextmanager
 def _asking(arguments: argparse.Namespace, work_dir: Path, stop: Event) -> "Iterator[Ask]":
     from forum_conformance.mutation.verifiers import ALL_LEVELS, by_program, by_the_judge
-    from forum_conformance.suite.asking import OneShot, Program, Served
-    from forum_conformance.suite.strays import nobody_left_behind
+    from forum_conformance.suite.client import OneShot, Program, Served
+    from forum_conformance.suite.orphan_processes import killing_orphans
 
     levels = arguments.level or ALL_LEVELS
     if arguments.entrypoint is None:
@@ -166,10 +166,10 @@ def _asking(arguments: argparse.Namespace, work_dir: Path, stop: Event) -> "Iter
         return
     program = Program(words(arguments.entrypoint), arguments.timeout, stop, work_dir)
     kind = Served if arguments.serve else OneShot
-    askers = [kind(program) for _ in range(_jobs(arguments))]
-    with nobody_left_behind():
+    clients = [kind(program) for _ in range(_jobs(arguments))]
+    with killing_orphans():
         try:
-            yield by_program(askers, levels)
+            yield by_program(clients, levels)
         finally:
-            for asker in askers:
-                asker.close()
+            for client in clients:
+                client.close()

@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection
 from typing import TextIO
 
-from forum_conformance.commands.screen import write
+from forum_conformance.commands.console import write
 from forum_conformance.results.printable import printable
 from forum_conformance.suite.result import Tried
 
@@ -12,7 +12,7 @@ _WIDTH = 79
 
 
 class Progress:
-    """Receives each vector after it was asked.
+    """Receives each vector after it was run.
 
     `forgiven` are the ids that are expected to fail; `results` is the stream that receives the results.
     """

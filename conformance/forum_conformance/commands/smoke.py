@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forum_conformance.commands.arguments import level_list, seconds
-from forum_conformance.commands.ending import ExitCode, UsageError
-from forum_conformance.commands.screen import say
+from forum_conformance.commands.console import say
+from forum_conformance.commands.exit_codes import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from forum_conformance.suite.result import Tried
@@ -18,7 +18,7 @@ _DESCRIPTION = """Check the suite itself, then send a program one small request 
 Exits 0 if the program offers a role and implements the protocol in each offered role, otherwise 1."""
 
 _HINTS = {
-    "exit status": "exit with 0 after an answer, whatever it says, and with 33 if the role is not offered",
+    "exit status": "exit with 0 after an answer, whatever its verdict, and with 33 if the role is not offered",
     "standard output": "print one JSON object and nothing else; write messages for people to standard error",
     "answer": 'an answer is an object such as {"protocol": 1, "verdict": "valid"}',
     "id": "omit `id`, or repeat the id of the request",
@@ -51,26 +51,26 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from forum_conformance.suite.orphan_processes import killing_orphans
     from forum_conformance.suite.process import CannotStart
-    from forum_conformance.suite.strays import nobody_left_behind
     from forum_conformance.suite.vectors import BrokenVectors, Vectors, default_folder
 
     try:
         vectors = Vectors(arguments.vectors or default_folder())
         say(f"vectors: {len(vectors.cases)}, and all {vectors.check_all()} files have their digests\n")
         _check_harness()
-        with nobody_left_behind():
+        with killing_orphans():
             return _ask(arguments, vectors)
     except (BrokenVectors, CannotStart) as error:
         raise UsageError(str(error)) from error
 
 
 def _check_harness() -> None:
-    from forum_conformance.suite.self_check import KNOWN, is_seen_through
+    from forum_conformance.suite.self_check import KNOWN, is_detected
 
     for known in KNOWN:
-        if not is_seen_through(known):
-            raise HarnessProblem(f"a program that is known to be {known.name} is not seen through")
+        if not is_detected(known):
+            raise HarnessProblem(f"a program that is known to be {known.name} is not detected")
     bad = ", ".join(known.name for known in KNOWN if known.place)
     say(f"harness: fails programs that are {bad}; passes one that is right\n")
 
@@ -122,7 +122,7 @@ def _described(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
         sentence = f"offered, but wrong about {tried.case.id}: {first.place}: expected {first.expected}"
         return printable(
             f"{sentence}, came {first.came}"
-        ), f"forum-conformance test --role {tried.case.role} tells more"
+        ), f"forum-conformance test --role {tried.case.role} shows details"
     return f"offered, and right about {tried.case.id}", None
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from forum_conformance import __version__
 from forum_conformance.commands.arguments import level_list, seconds, several
-from forum_conformance.commands.ending import ExitCode, UsageError
-from forum_conformance.commands.reporting import (
+from forum_conformance.commands.console import say
+from forum_conformance.commands.exit_codes import ExitCode, UsageError
+from forum_conformance.commands.report_files import (
     refuse_what_cannot_be_written,
     write_expected_failures,
     write_reports,
 )
-from forum_conformance.commands.screen import say
 
 if TYPE_CHECKING:
     from forum_conformance.results.document import Occasion
@@ -78,8 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from forum_conformance.suite.orphan_processes import killing_orphans
     from forum_conformance.suite.selection import select
-    from forum_conformance.suite.strays import nobody_left_behind
     from forum_conformance.suite.vectors import Vectors, default_folder
 
     vectors = Vectors(arguments.vectors or default_folder())
@@ -94,7 +94,7 @@ def _run(arguments: argparse.Namespace) -> int:
         if arguments.badges and getattr(arguments, name):
             raise UsageError(f"a badge covers every vector of a role: use --badges without --{name}")
     refuse_what_cannot_be_written(arguments)
-    with nobody_left_behind():
+    with killing_orphans():
         return _test(arguments, vectors, cases)
 
 
@@ -131,7 +131,7 @@ def _test(arguments: argparse.Namespace, vectors: "Vectors", cases: "list[Case]"
 
 
 def words(entrypoint: str) -> tuple[str, ...]:
-    from forum_conformance.suite.asking import words_of
+    from forum_conformance.suite.client import words_of
 
     try:
         split = shlex.split(entrypoint)

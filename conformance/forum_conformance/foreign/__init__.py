@@ -1,1 +1,1 @@
-"""Records of other programs: how to recognize them, and what can be checked."""
+"""Records of other programs: how to recognize and check them."""

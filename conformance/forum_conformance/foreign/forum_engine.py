@@ -63,12 +63,12 @@ def check_payloads(path: Path, named: set[str]) -> str:
                     raise Unreadable("has no body")
                 digest = payload_hash(payload["body"])
             except Unreadable as error:
-                return f"its bodies do not hold: line {number + 1} of {PAYLOADS} {error}"
+                return f"its bodies are invalid: line {number + 1} of {PAYLOADS} {error}"
             if payload.get("hash") != digest:
-                return f"its bodies do not hold: line {number + 1} of {PAYLOADS} does not have the hash that it gives"
+                return f"its bodies are invalid: line {number + 1} of {PAYLOADS} does not match its hash"
             there.add(digest)
     missing = len(named - there)
-    absent = f", {missing} of those that entries name are not there" if missing else ""
+    absent = f", {missing} of those that entries refer to are missing" if missing else ""
     return f"its bodies have their hashes: {len(there)} in {PAYLOADS}{absent}"
 
 

@@ -89,10 +89,10 @@ def _by_bytes(head: bytes) -> Recognised | None:
             return Recognised(Format.RUN_PART, "a tar of bodies, as bodies.tar is")
         return Recognised(Format.PACKED, f"a tar with the members {_listed(tuple(members))}")
     if packing := packing_of(head):
-        return Recognised(Format.PACKED, f"the first bytes are those of {packing}")
+        return Recognised(Format.PACKED, f"it begins like {packing}")
     if (text := utf16_text(head)) is None:
         return None
-    ours = "; in UTF-8 it would have the members of a ledger of ours" if has_signs_of_ours(text.encode()) else ""
+    ours = "; in UTF-8 it would have the members of a forum ledger" if has_signs_of_ours(text.encode()) else ""
     return Recognised(Format.UTF_16, f"every character has two bytes{ours}")
 
 
@@ -124,7 +124,7 @@ def _objects(head: bytes) -> Iterator[tuple[str, str]]:
 
 def _by_form(head: bytes) -> Recognised:
     if not head:
-        return Recognised(Format.EMPTY, "there is not one byte")
+        return Recognised(Format.EMPTY, "it is empty")
     is_whole = len(head) < HEAD_BYTES
     try:
         text = head.decode("utf-8")
@@ -144,7 +144,7 @@ def _by_text(text: str, *, is_whole: bool) -> Recognised:
     if values and all(value is not None for value in values) and not (is_whole and len(lines) == 1):
         return Recognised(Format.JSON_LINES, f"lines of JSON; the first is {_described((values[0] or (None,))[0])}")
     if not is_whole and text.lstrip()[:1] in "{[":
-        return Recognised(Format.JSON, "it begins as a JSON document does")
+        return Recognised(Format.JSON, "it begins like a JSON document")
     return Recognised(Format.NOT_JSON, _fault(lines[0] if lines else text))
 
 

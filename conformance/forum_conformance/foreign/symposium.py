@@ -20,5 +20,5 @@ def check_transcript(stream: BinaryIO) -> str:
         found = canonical.digest(canonical.form(transcript))
     except (ValueError, KeyError, TypeError, RecursionError):
         return "its own digest was not checked: it is not an artifact that can be read"
-    held = "is that of its transcript" if claimed == found else "is not that of its transcript"
+    held = "matches its transcript" if claimed == found else "does not match its transcript"
     return f"its transcript_digest {held} ({messages} messages); it covers nothing else of the artifact"

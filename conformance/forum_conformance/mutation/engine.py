@@ -14,28 +14,28 @@ from pathlib import Path
 from random import Random
 
 from forum_conformance.mutation import (
-    as_found,
-    beside_the_ledger,
-    chained_anew,
     line_forms,
+    other_files,
+    raw_bytes,
+    rechained,
     rewrites,
+    semantic_facts,
+    semantic_order,
+    semantic_values,
     stored_bodies,
-    untrue_facts,
-    untrue_order,
-    untrue_values,
 )
 from forum_conformance.mutation.change import Change, Maker
 from forum_conformance.mutation.original import Files, Original, read
 
 KINDS: dict[str, Maker] = {
-    **as_found.KINDS,
+    **raw_bytes.KINDS,
     **line_forms.KINDS,
-    **chained_anew.KINDS,
-    **untrue_facts.KINDS,
-    **untrue_order.KINDS,
-    **untrue_values.KINDS,
+    **rechained.KINDS,
+    **semantic_facts.KINDS,
+    **semantic_order.KINDS,
+    **semantic_values.KINDS,
     **stored_bodies.KINDS,
-    **beside_the_ledger.KINDS,
+    **other_files.KINDS,
     **rewrites.KINDS,
 }
 CAUGHT = frozenset({"invalid", "incomplete"})

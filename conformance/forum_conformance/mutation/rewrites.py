@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
-from forum_conformance.mutation.as_found import OTHER_RUN
 from forum_conformance.mutation.change import UNKNOWN_DIGEST, Change, Edit, Maker, at, edits, with_data
 from forum_conformance.mutation.original import Draft, Entry, Files, Original
+from forum_conformance.mutation.raw_bytes import OTHER_RUN
+from forum_conformance.mutation.semantic_order import written
 from forum_conformance.mutation.units import owes_answers
-from forum_conformance.mutation.untrue_order import written
 
 IDLE = ("context.cut", "budget.exceeded", "budget.stopped", "run.repaired")
 

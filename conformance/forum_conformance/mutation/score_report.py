@@ -88,7 +88,7 @@ def _sums(tally: Tally) -> Iterator[str]:
     share = f": {tally.caught} of {tally.in_reach} caught ({_percent(tally)} %)" if tally.in_reach else ""
     yield f"{tally.mutants} mutants{share}"
     if tally.out_of_reach:
-        beside = f"; beside the original's checkpoint, {tally.found_beside} of {tally.shown_beside} caught"
+        beside = f"; with the original's checkpoint, {tally.found_beside} of {tally.shown_beside} caught"
         told = f"{tally.out_of_reach} out of reach, as the specification says (LEDGER-REACH-001)"
         yield told + (beside if tally.shown_beside else "")
     if tally.survived:

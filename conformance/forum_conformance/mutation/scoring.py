@@ -53,7 +53,7 @@ class Outcome:
         """Why it survived."""
         if self.mutant.in_reach or self.said.verdict is None or self.beside is None:
             return _told(self.said)
-        return f"beside the original's checkpoint: {_told(self.beside)}"
+        return f"with the original's checkpoint: {_told(self.beside)}"
 
     @property
     def last_words(self) -> str:

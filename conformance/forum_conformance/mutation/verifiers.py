@@ -9,7 +9,7 @@ from typing import Any
 from forum_conformance.judge import ALL_LEVELS, Given, NoLedger, judge
 from forum_conformance.mutation.engine import CAUGHT, Mutant
 from forum_conformance.mutation.scoring import Ask, Said
-from forum_conformance.suite.asking import Asker, Reply
+from forum_conformance.suite.client import Client, Reply
 from forum_conformance.suite.request import ALWAYS, PROTOCOL
 
 __all__ = ["ALL_LEVELS", "UNSUPPORTED", "by_program", "by_the_judge", "seen_at"]
@@ -28,10 +28,10 @@ def by_the_judge(levels: frozenset[int]) -> Ask:
     return ask
 
 
-def by_program(askers: Sequence[Asker], levels: frozenset[int]) -> Ask:
+def by_program(clients: Sequence[Client], levels: frozenset[int]) -> Ask:
     """Each process handles one request at a time."""
-    idle: queue.SimpleQueue[Asker] = queue.SimpleQueue()
-    for each in askers:
+    idle: queue.SimpleQueue[Client] = queue.SimpleQueue()
+    for each in clients:
         idle.put(each)
 
     def ask(run_dir: Path, checkpoint: Path | None) -> Said:
@@ -44,11 +44,11 @@ def by_program(askers: Sequence[Asker], levels: frozenset[int]) -> Ask:
         }
         if checkpoint:
             request["checkpoint"] = str(checkpoint)
-        asker = idle.get()
+        client = idle.get()
         try:
-            return _said(asker.ask(request))
+            return _said(client.ask(request))
         finally:
-            idle.put(asker)
+            idle.put(client)
 
     return ask
 

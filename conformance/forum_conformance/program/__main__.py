@@ -2,6 +2,6 @@
 
 import sys
 
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.serve import JUDGE, main
 
 sys.exit(main(JUDGE))

@@ -54,7 +54,7 @@ def included_root(seq: int, size: int, leaf: bytes, path: Sequence[bytes]) -> by
 
 
 def consistent_roots(from_size: int, size: int, known: bytes | None, path: Sequence[bytes]) -> tuple[bytes, bytes]:
-    """The roots of the smaller and the larger tree that a path leads to; `known` is what is said of the smaller."""
+    """The roots of the smaller and the larger tree that a path leads to; `known` is the claimed root of the smaller."""
     if from_size == size:
         end_of(path, 0 if known else 1)
         root = known or path[0]
@@ -70,7 +70,7 @@ def consistent_roots(from_size: int, size: int, known: bytes | None, path: Seque
 
 def end_of(path: Sequence[bytes], expected: int) -> None:
     if len(path) != expected:
-        raise WrongPath(f"{len(path)} nodes are left of the path where there must be {expected}")
+        raise WrongPath(f"{len(path)} nodes of the path are left instead of {expected}")
 
 
 def last_of(path: Sequence[bytes]) -> tuple[Sequence[bytes], bytes]:

@@ -14,7 +14,7 @@ from forum_conformance.merkle import EMPTY_ROOT
 from forum_conformance.note import Checkpoint, MalformedCheckpoint, PublicKey, read_checkpoint
 from forum_conformance.program.answer import Answer, Request
 from forum_conformance.program.merkle_path import WrongPath, consistent_roots, included_root
-from forum_conformance.program.verifying import given_with
+from forum_conformance.program.verify import given_with
 
 Proof: TypeAlias = dict[str, Any]
 
@@ -56,7 +56,7 @@ def read_proof(data: bytes) -> Proof:
         raise Malformed(f"it is not JSON: {error}") from error
     departure = schemas.departure(schemas.proof_validator(), proof)
     if departure:
-        raise Malformed(f"it does not fit its schema {departure}")
+        raise Malformed(f"it does not match its schema {departure}")
     # A schema accepts 7.0 as an integer.
     return {name: int(value) if isinstance(value, float) else value for name, value in proof.items()}
 
@@ -70,18 +70,18 @@ def own_checkpoint(proof: Proof) -> Checkpoint:
 
 def require_agreement(proof: Proof, own: Checkpoint) -> None:
     if (own.run, own.size, own.root.hex()) != (proof["run"], proof["size"], proof["root"]):
-        raise Malformed("its run, size and root are not those of its checkpoint")
+        raise Malformed("its run, size and root differ from its checkpoint")
     if proof["proof"] == "inclusion":
         _require_entry(proof)
     elif proof["from_size"] > proof["size"]:
-        raise Malformed(f"{proof['from_size']} entries are not the beginning of {proof['size']}")
+        raise Malformed(f"{proof['from_size']} entries are not a prefix of {proof['size']}")
 
 
 def _require_entry(proof: Proof) -> None:
     if proof["seq"] >= proof["size"]:
         raise Malformed(f"entry {proof['seq']} is not among the first {proof['size']}")
     if "\n" in proof["entry"]:
-        raise Malformed("its entry is more than a line")
+        raise Malformed("its entry is more than one line")
     try:
         entry, _ = read_object(proof["entry"].encode("utf-8"))
     except ValueError as error:
@@ -89,7 +89,7 @@ def _require_entry(proof: Proof) -> None:
     run, seq = entry.get("run"), entry.get("seq")
     # In Python, True == 1.
     if isinstance(seq, bool) or (run, seq) != (proof["run"], proof["seq"]):
-        raise Malformed("its entry is of another run or seq")
+        raise Malformed("its entry has another run or seq")
 
 
 def leads_to_root(proof: Proof) -> bool:

@@ -8,8 +8,8 @@ from forum_conformance.results.page_parts import SCRIPT, STYLE
 from forum_conformance.results.printable import printable, printable_lines
 from forum_conformance.results.summary import Tally, tallies
 from forum_conformance.suite.case import page_of
+from forum_conformance.suite.display import in_json
 from forum_conformance.suite.result import Result, State
-from forum_conformance.suite.showing import in_json
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 

@@ -6,8 +6,8 @@ from forum_conformance.results.document import Occasion
 from forum_conformance.results.printable import printable, printable_lines
 from forum_conformance.results.summary import Tally, is_of_other_levels, tallies
 from forum_conformance.suite.case import page_of
+from forum_conformance.suite.display import in_json
 from forum_conformance.suite.result import Result, State
-from forum_conformance.suite.showing import in_json
 
 _STDERR_LINES = 20
 _ABOUT = 12
@@ -24,7 +24,7 @@ def text_of(results: Sequence[Result], occasion: Occasion, found: Sequence[str],
 
 
 def _failures(results: Sequence[Result], occasion: Occasion) -> Iterator[str]:
-    """Some failures in full, more with one line each: nobody reads thousands on a screen."""
+    """Some failures in full, more with one line each: thousands would be unreadable."""
     bad = [result for result in results if result.state.is_bad and not result.tried.is_given_up]
     for result in bad[:_IN_FULL]:
         yield from (*failure_lines(result, occasion), "")

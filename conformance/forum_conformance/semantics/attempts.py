@@ -1,12 +1,12 @@
 """Attempts: when one may start, how it is closed, and how a reused result replaces one."""
 
+from forum_conformance.body_references import bodies_of
 from forum_conformance.entry import Entry
-from forum_conformance.naming import bodies_of
-from forum_conformance.semantics.beginnings import require_may_begin
-from forum_conformance.semantics.breach import Breach, require, require_cause
 from forum_conformance.semantics.call import Call
 from forum_conformance.semantics.names import unit_of
+from forum_conformance.semantics.start_conditions import require_may_begin
 from forum_conformance.semantics.state import Run, Unit
+from forum_conformance.semantics.violation import Violation, require, require_cause
 
 
 def task_started(run: Run, entry: Entry) -> None:
@@ -16,7 +16,7 @@ def task_started(run: Run, entry: Entry) -> None:
         _require_ready(run, unit)
     step = unit.ladder[unit.step] if unit.ladder else None
     is_step = data["agent"] == unit.agent and (data["tier"], data["adapter"]) == step
-    require(is_step, "L411", f"'{unit.name}' is not at agent, tier and adapter of this attempt")
+    require(is_step, "L411", f"'{unit.name}' has another agent, tier or adapter at this step")
     has_attempt = unit.attempts_at_step < run.plan.attempts(unit.task)
     require(has_attempt, "L410", f"'{unit.name}' has made all its attempts at this step")
     call = Call(entry["seq"], unit.task, data["attempt"], None, "agent", data["agent"], data["reserved"])
@@ -33,7 +33,7 @@ def task_started(run: Run, entry: Entry) -> None:
 def _require_due(run: Run, unit: Unit, attempt: int) -> None:
     is_open = unit.ending is None and not unit.is_reused and unit.call is None
     require(is_open, "L409", f"'{unit.name}' has ended, was reused or has an open call")
-    require(not run.holds(unit), "L409", f"the result of '{unit.name}' holds already")
+    require(not run.holds(unit), "L409", f"the result of '{unit.name}' already holds")
     require(
         attempt == unit.attempts + 1, "L409", f"attempt {attempt} of '{unit.name}' follows {unit.attempts} attempts"
     )
@@ -43,16 +43,16 @@ def _require_ready(run: Run, unit: Unit) -> None:
     task = run.task_of(unit)
     require_may_begin(run, unit.task)
     for edge in sorted(run.plan.edge_names(unit.task) - unit.delivered):
-        raise Breach("L406", f"'{unit.name}' begins, and '{edge}' was not delivered")
+        raise Violation("L406", f"'{unit.name}' starts before '{edge}' is delivered")
     is_let_through = "gate" not in task or (unit.gate is not None and unit.gate.decision == "approved")
-    require(is_let_through, "L414", f"'{unit.name}' begins, and its gate was not approved")
+    require(is_let_through, "L414", f"'{unit.name}' starts, but its gate is not approved")
 
 
 def require_room(run: Run, call: Call) -> None:
     excess = run.budgets.excess(call)
-    require(excess is None, "L412", f"the call does not fit a budget: {excess}")
+    require(excess is None, "L412", f"the call exceeds a budget: {excess}")
     is_free = len(run.open_calls) < run.plan.policy["max_parallel"]
-    require(is_free, "L413", f"{len(run.open_calls)} calls are open, and no more may be")
+    require(is_free, "L413", f"{len(run.open_calls)} calls are open, which is the maximum")
 
 
 def _require_causes(unit: Unit, entry: Entry) -> None:
@@ -66,7 +66,7 @@ def _require_causes(unit: Unit, entry: Entry) -> None:
 def task_finished(run: Run, entry: Entry) -> None:
     unit, data = unit_of(run, entry), entry["data"]
     call = _require_open(unit, entry)
-    require(not call.is_orphan, "L408", f"attempt {call.attempt} of '{unit.name}' is an orphan, and can only be lost")
+    require(not call.is_orphan, "L408", f"attempt {call.attempt} of '{unit.name}' is an orphan and can only be lost")
     require_cause(entry, call.seq, "the start of the attempt")
     run.close_call(unit, call, data["usage"])
     unit.closed_seq = entry["seq"]
@@ -89,7 +89,7 @@ def task_lost(run: Run, entry: Entry) -> None:
 def _require_open(unit: Unit, entry: Entry) -> Call:
     attempt, call = entry["data"]["attempt"], unit.call
     if call is None or call.check is not None or call.attempt != attempt:
-        raise Breach("L408", f"attempt {attempt} of '{unit.name}' is not open")
+        raise Violation("L408", f"attempt {attempt} of '{unit.name}' is not open")
     return call
 
 

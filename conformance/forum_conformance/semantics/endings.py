@@ -6,10 +6,10 @@ from typing import Any
 
 from forum_conformance.entry import Entry
 from forum_conformance.semantics import values
-from forum_conformance.semantics.breach import require, require_cause
 from forum_conformance.semantics.names import unit_of
 from forum_conformance.semantics.plan import sources
 from forum_conformance.semantics.state import GOOD_STATES, Ending, Run
+from forum_conformance.semantics.violation import require, require_cause
 
 STATES = ("passed", "failed", "tolerated", "skipped", "stopped", "refused", "cancelled")
 _BAD_STATES = frozenset({"failed", "stopped", "refused", "cancelled"})
@@ -24,10 +24,10 @@ def task_ended(run: Run, entry: Entry) -> None:
 
 
 def _template_ended(run: Run, entry: Entry, name: str) -> None:
-    require(name not in run.endings, "L417", f"task '{name}' has ended before")
+    require(name not in run.endings, "L417", f"task '{name}' has already ended")
     expansion = run.expansions.get(name)
     all_ended = expansion is None or expansion.ended == expansion.instances
-    require(all_ended, "L417", f"task '{name}' ends, and an instance of it has not")
+    require(all_ended, "L417", f"task '{name}' ends before its last instance")
     state = entry["data"]["state"]
     if expansion is not None and expansion.is_all_tolerated:
         require(state == "tolerated", "L417", f"task '{name}' cannot end {state}: every instance was tolerated")
@@ -41,7 +41,7 @@ def _template_ended(run: Run, entry: Entry, name: str) -> None:
 def _unit_ended(run: Run, entry: Entry) -> None:
     unit = unit_of(run, entry)
     is_open = unit.ending is None and unit.call is None
-    require(is_open, "L417", f"'{unit.name}' has ended before, or has an open call")
+    require(is_open, "L417", f"'{unit.name}' has already ended or has an open call")
     _require_state(run.task_of(unit), unit.name, entry, holds=run.holds(unit), has_begun=unit.has_begun)
     require_cause(entry, unit.closed_seq, "the entry that closed the last attempt")
     unit.ending = Ending(entry["seq"], entry["data"]["state"])
@@ -68,8 +68,8 @@ def _require_state(task: Mapping[str, Any], name: str, entry: Entry, *, holds: b
 def run_sealed(run: Run, entry: Entry) -> None:
     data = entry["data"]
     for task in sorted(run.plan.tasks):
-        require(task in run.endings, "L423", f"the run is sealed, and task '{task}' has not ended")
-    require(not run.open_calls, "L423", "the run is sealed, and a call is open")
+        require(task in run.endings, "L423", f"the run is sealed before task '{task}' has ended")
+    require(not run.open_calls, "L423", "the run is sealed while a call is open")
     found = Counter(ending.state for ending in run.endings.values())
     counts = {state: found[state] for state in STATES}
     require(data["counts"] == counts, "L420", f"counts is not {counts}")
@@ -86,4 +86,4 @@ def _require_answers(run: Run) -> None:
     for name, value in sorted(run.plan.outputs.items()):
         if name in run.answered or any(run.endings[task].state != "passed" for task in sources(value)):
             continue
-        require(not values.can_be_made(run, value), "L425", f"the run passed, and the answer '{name}' was not given")
+        require(not values.can_be_made(run, value), "L425", f"the run passed without the answer '{name}'")

@@ -1,10 +1,10 @@
 """Gates: a person decides on the displayed content, or a deadline does."""
 
+from forum_conformance.body_references import bodies_of
 from forum_conformance.entry import Entry
-from forum_conformance.naming import bodies_of
-from forum_conformance.semantics.breach import Breach, require, require_cause
 from forum_conformance.semantics.names import unit_of
 from forum_conformance.semantics.state import Gate, Run, Unit
+from forum_conformance.semantics.violation import Violation, require, require_cause
 
 _DECISIONS = {"approve": "approved", "reject": "rejected"}
 
@@ -14,7 +14,7 @@ def gate_opened(run: Run, entry: Entry) -> None:
     task = run.task_of(unit)
     require("gate" in task, "L414", f"'{unit.name}' has no gate")
     is_due = unit.gate is None and not unit.has_begun and unit.ending is None
-    require(is_due, "L414", f"the gate of '{unit.name}' was opened before, or it has begun or ended")
+    require(is_due, "L414", f"the gate of '{unit.name}' was already opened, or the unit has started or ended")
     has_deadline = "deadline_ms" in task["gate"]
     require((deadline is not None) == has_deadline, "L414", f"the gate of '{unit.name}' differs in having a deadline")
     unit.gate = Gate(entry["seq"], bodies_of(entry)["displayed"].digest, deadline)
@@ -24,8 +24,8 @@ def gate_decided(run: Run, entry: Entry) -> None:
     unit, data = unit_of(run, entry), entry["data"]
     gate = unit.gate
     if gate is None or gate.decision is not None:
-        raise Breach("L414", f"the gate of '{unit.name}' is not open, or decided already")
-    require(data["displayed"] == gate.displayed, "L414", "`displayed` is not the digest of what was displayed")
+        raise Violation("L414", f"the gate of '{unit.name}' is not open, or decided already")
+    require(data["displayed"] == gate.displayed, "L414", "`displayed` is not the digest of the displayed body")
     _require_in_time(run, unit, gate, entry)
     require_cause(entry, gate.seq, "the opening of the gate")
     gate.decision = data["decision"]

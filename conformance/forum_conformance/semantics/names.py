@@ -1,8 +1,8 @@
 """Check that everything an entry names exists (L402), before the rules of its kind."""
 
 from forum_conformance.entry import Entry
-from forum_conformance.semantics.breach import Breach, require
 from forum_conformance.semantics.state import Run, Unit
+from forum_conformance.semantics.violation import Violation, require
 
 _NAMES_A_CHECK = frozenset({"verdict.asked", "verdict.given", "verdict.lost"})
 _NAMES_AN_EDGE = frozenset({"edge.delivered", "context.cut"})
@@ -12,7 +12,7 @@ def unit_of(run: Run, entry: Entry) -> Unit:
     name = entry["data"]["task"]
     unit = run.unit(name)
     if unit is None:
-        raise Breach("L402", f"there is no task or instance '{name}' that could have this entry")
+        raise Violation("L402", f"no task or instance '{name}' can have this entry")
     return unit
 
 
@@ -26,7 +26,7 @@ def require_names(run: Run, entry: Entry) -> None:
         return
     is_template = "foreach" in run.plan.tasks.get(data["task"], {})
     if kind == "task.expanded":
-        require(is_template, "L402", f"there is no task '{data['task']}' with a foreach")
+        require(is_template, "L402", f"no task '{data['task']}' has a foreach")
     elif not (kind == "task.ended" and is_template):
         _require_parts(run, unit_of(run, entry), entry)
 

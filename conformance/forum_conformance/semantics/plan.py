@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from forum_conformance import canonical, schemas
 from forum_conformance.entry import Entry
-from forum_conformance.semantics.breach import Breach, require
+from forum_conformance.semantics.violation import Violation, require
 
 Value: TypeAlias = Mapping[str, Any]
 Task: TypeAlias = Mapping[str, Any]
@@ -80,14 +80,16 @@ def read_plan(data: bytes, opened: Entry) -> Plan:
     try:
         document = canonical.read_form(data)
     except canonical.NotCanonical as error:
-        raise Breach("L401", f"the wave plan is not in RFC 8785 form: {error}") from error
+        raise Violation("L401", f"the wave plan is not in RFC 8785 form: {error}") from error
     with schemas.room_for_nesting():
         departure = schemas.departure(schemas.wave_plan_validator(), document)
-    require(departure is None, "L401", f"the wave plan does not fit its schema {departure}")
+    require(departure is None, "L401", f"the wave plan does not match its schema {departure}")
     without = {key: value for key, value in document.items() if key not in ("bundle", "digest")}
     facts = opened["data"]
     digest, bundle = document["digest"], canonical.digest(canonical.form(document["bundle"]))
-    require(digest == canonical.digest(canonical.form(without)), "L401", "the wave plan's digest is not its own")
+    require(
+        digest == canonical.digest(canonical.form(without)), "L401", "the wave plan's digest does not match its content"
+    )
     require(digest == facts["wave_plan"], "L401", "the entry's wave_plan is not the digest of the wave plan")
     require(bundle == facts["bundle"], "L401", "the entry's bundle is not the digest of the bundle")
     plan = Plan(document)

@@ -1,9 +1,9 @@
 """Routes of tasks with a lane, and escalation along a unit's ladder."""
 
 from forum_conformance.entry import Entry
-from forum_conformance.semantics.breach import require, require_cause
 from forum_conformance.semantics.names import unit_of
 from forum_conformance.semantics.state import Run
+from forum_conformance.semantics.violation import require, require_cause
 
 
 def route_decided(run: Run, entry: Entry) -> None:
@@ -11,7 +11,7 @@ def route_decided(run: Run, entry: Entry) -> None:
     task = run.task_of(unit)
     require("lane" in task, "L411", f"'{unit.name}' is routed, and its task has no lane")
     is_due = not unit.is_routed and not unit.has_begun and unit.ending is None
-    require(is_due, "L411", f"'{unit.name}' was routed, has begun or has ended before")
+    require(is_due, "L411", f"'{unit.name}' was already routed, or has started or ended")
     fields = run.plan.agents[agent]
     adapters = fields["adapters"]
     unit.ladder = [(fields["tier"], adapters.get(fields["tier"]))]
@@ -24,7 +24,7 @@ def escalation_raised(run: Run, entry: Entry) -> None:
     unit, data = unit_of(run, entry), entry["data"]
     is_open = unit.ending is None and unit.attempts > 0 and unit.call is None
     require(is_open, "L418", f"'{unit.name}' has ended, has had no attempt or has an open call")
-    require(not run.holds(unit), "L418", f"'{unit.name}' escalates, and its result holds")
+    require(not run.holds(unit), "L418", f"'{unit.name}' escalates although its result holds")
     tiers = [tier for tier, _ in unit.ladder[unit.step : unit.step + 2]]
     is_next = tiers == [data["from"], data["to"]]
     require(is_next, "L418", f"'{unit.name}' has no step from {data['from']} to {data['to']} here")

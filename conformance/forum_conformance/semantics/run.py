@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from forum_conformance.bodies import Store
 from forum_conformance.entry import Entry
 from forum_conformance.finding import Finding
-from forum_conformance.semantics import attempts, beginnings, endings, gates, handover, routes, verdicts
-from forum_conformance.semantics.breach import Breach, require
+from forum_conformance.semantics import attempts, delivery, endings, gates, routes, start_conditions, verdicts
 from forum_conformance.semantics.names import require_names
 from forum_conformance.semantics.plan import read_plan
 from forum_conformance.semantics.state import Run
+from forum_conformance.semantics.violation import Violation, require
 
 _WHILE_PAUSED = frozenset({"gate.decided", "body.redacted", "run.repaired", "run.resumed"})
 _BEGINS_A_CALL = frozenset({"task.started", "verdict.asked"})
@@ -30,26 +30,26 @@ _RULES: Mapping[str, Callable[[Run, Entry], None]] = {
     "run.paused": _paused,
     "run.resumed": _resumed,
     "run.sealed": endings.run_sealed,
-    "wave.opened": beginnings.wave_opened,
+    "wave.opened": start_conditions.wave_opened,
     "route.decided": routes.route_decided,
-    "task.expanded": handover.task_expanded,
+    "task.expanded": delivery.task_expanded,
     "task.started": attempts.task_started,
     "task.finished": attempts.task_finished,
     "task.lost": attempts.task_lost,
     "task.reused": attempts.task_reused,
     "task.ended": endings.task_ended,
-    "edge.delivered": handover.edge_delivered,
+    "edge.delivered": delivery.edge_delivered,
     "gate.opened": gates.gate_opened,
     "gate.decided": gates.gate_decided,
     "verdict.asked": verdicts.verdict_asked,
     "verdict.given": verdicts.verdict_given,
     "verdict.lost": verdicts.verdict_lost,
     "escalation.raised": routes.escalation_raised,
-    "answer.given": handover.answer_given,
+    "answer.given": delivery.answer_given,
 }
 
 
-class Replay:
+class SemanticsCheck:
     """Receives every entry in order, starting with `run.opened`, until there is a finding."""
 
     def __init__(self, store: Store, wave_plan: bytes) -> None:
@@ -57,29 +57,29 @@ class Replay:
         self._wave_plan = wave_plan
         self._run: Run | None = None
 
-    def look(self, entry: Entry) -> Finding | None:
+    def check(self, entry: Entry) -> Finding | None:
         try:
             if self._run is None:
                 self._run = Run(read_plan(self._wave_plan, entry), self._store)
             else:
                 _look(self._run, entry)
-        except Breach as breach:
+        except Violation as breach:
             return Finding(breach.code, entry["seq"], str(breach))
         return None
 
 
 def _look(run: Run, entry: Entry) -> None:
-    _require_stands(run, entry["kind"])
+    _require_allowed(run, entry["kind"])
     require_names(run, entry)
     rule = _RULES.get(entry["kind"])
     if rule:
         rule(run, entry)
 
 
-def _require_stands(run: Run, kind: str) -> None:
+def _require_allowed(run: Run, kind: str) -> None:
     """LEDGER-SEMANTICS-003."""
     may_stand = not run.is_paused or kind in _WHILE_PAUSED or kind.startswith("x-")
-    require(may_stand, "L424", f"{kind} stands while the run is paused")
+    require(may_stand, "L424", f"{kind} is not allowed while the run is paused")
     require(kind != "run.paused" or not run.open_calls, "L424", "the run is paused, and a call is open")
     has_orphan = kind in _BEGINS_A_CALL and any(call.is_orphan for call in run.open_calls)
-    require(not has_orphan, "L424", f"{kind} stands before every orphan is lost")
+    require(not has_orphan, "L424", f"{kind} is not allowed before every orphan is lost")

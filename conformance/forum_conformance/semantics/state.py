@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forum_conformance.bodies import Store
-from forum_conformance.naming import Body
+from forum_conformance.body_references import Body
 from forum_conformance.semantics.budgets import Budgets
 from forum_conformance.semantics.call import Call
 from forum_conformance.semantics.plan import Plan, Task

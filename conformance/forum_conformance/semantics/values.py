@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from forum_conformance import canonical
-from forum_conformance.naming import Body
+from forum_conformance.body_references import Body
 from forum_conformance.semantics.plan import Value
 from forum_conformance.semantics.state import Run
 
@@ -21,7 +21,7 @@ class Unsettled(Exception):
 
 
 def is_value(run: Run, value: Value, body: Body) -> bool:
-    """Whether the body matches the value. What cannot be checked is not a finding."""
+    """Whether the body matches the value. A comparison that cannot be made is not a finding."""
     try:
         if set(value) == {"task"}:
             return _plain_digest(run, _output(run, value["task"])) == _plain_digest(run, body)

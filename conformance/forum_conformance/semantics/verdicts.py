@@ -2,10 +2,10 @@
 
 from forum_conformance.entry import Entry
 from forum_conformance.semantics.attempts import require_room
-from forum_conformance.semantics.breach import Breach, require, require_cause
 from forum_conformance.semantics.call import Call
 from forum_conformance.semantics.names import unit_of
 from forum_conformance.semantics.state import Run, Unit
+from forum_conformance.semantics.violation import Violation, require, require_cause
 
 
 def verdict_asked(run: Run, entry: Entry) -> None:
@@ -71,5 +71,5 @@ def _require_agent(run: Run, unit: Unit, entry: Entry) -> None:
 def _require_open(unit: Unit, entry: Entry) -> Call:
     data, call = entry["data"], unit.call
     if call is None or (call.check, call.attempt) != (data["check"], data["attempt"]):
-        raise Breach("L408", f"check {data['check']} of attempt {data['attempt']} of '{unit.name}' is not open")
+        raise Violation("L408", f"check {data['check']} of attempt {data['attempt']} of '{unit.name}' is not open")
     return call

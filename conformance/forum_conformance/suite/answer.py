@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from forum_conformance.schemas import schema
 from forum_conformance.suite.difference import Difference
-from forum_conformance.suite.showing import cut_json, in_json, shown, why_not_json
+from forum_conformance.suite.display import cut_json, in_json, shown, why_not_json
 from forum_conformance.suite.strict_json import read_json
 
 _REQUIRED = ("protocol", "verdict")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+from forum_conformance.suite.display import in_json, text_of
 from forum_conformance.suite.expectation import LEVELS
-from forum_conformance.suite.showing import in_json, text_of
 
 _LONGEST_LINE = 2000
 _LONGEST_FILE = 200

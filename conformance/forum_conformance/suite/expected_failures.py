@@ -22,7 +22,7 @@ def read_expected_failures(text: str, *, name: str, known: Container[str]) -> di
             continue
         id_, _, reason = (part.strip() for part in line.partition(":"))
         if id_ not in known:
-            raise BadExpectation(name, number, f"there is no vector '{id_}'")
+            raise BadExpectation(name, number, f"no such vector: '{id_}'")
         if not reason:
             raise BadExpectation(name, number, f"'{id_}' needs a reason: write '{id_}: why it fails'")
         if id_ in reasons:

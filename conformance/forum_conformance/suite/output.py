@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from forum_conformance.suite.case import Case
 from forum_conformance.suite.difference import Difference, byte_difference, line_difference, value_difference
-from forum_conformance.suite.showing import shown, why_not_json
+from forum_conformance.suite.display import shown, why_not_json
 from forum_conformance.suite.strict_json import read_json
 
 Written: TypeAlias = bytes | Mapping[str, bytes] | None

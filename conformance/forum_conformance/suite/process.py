@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import IO
 
-from forum_conformance.suite.strays import end_marked, marked_environment, new_mark, reap_group
+from forum_conformance.suite.orphan_processes import end_marked, marked_environment, new_mark, reap_group
 
 MAX_ANSWER = 1024 * 1024
 
@@ -197,5 +197,5 @@ class Process:
     def _pipe(self, name: str) -> IO[bytes]:
         pipe: IO[bytes] | None = getattr(self._popen, name)
         if pipe is None:
-            raise ValueError(f"{name} is no pipe")
+            raise ValueError(f"{name} is not a pipe")
         return pipe

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from forum_conformance.suite.asking import Reply
 from forum_conformance.suite.case import Case
+from forum_conformance.suite.client import Reply
 from forum_conformance.suite.difference import Difference
 
 

@@ -30,7 +30,7 @@ def select(
             raise NothingSelected(_why_nothing(text, ordered, roles))
     missing = sorted(set(roles) - {case.role for case in of_roles})
     if missing:
-        raise NothingSelected(f"there is no vector of the role {missing[0]}")
+        raise NothingSelected(f"no vector has the role {missing[0]}")
     wanted = set().union(*taken.values())
     left = [case for case in of_roles if not filters or case.id in wanted]
     options = [name for name, given in (("--role", roles), ("--filter", filters)) if given]

@@ -39,7 +39,7 @@ KNOWN = (
 )
 
 
-def is_seen_through(known: Known) -> bool:
+def is_detected(known: Known) -> bool:
     """Uses its own vector: a broken published vector could hide the fault."""
     with TemporaryDirectory(prefix="forum-conformance-") as folder:
         vectors = _own_vectors(Path(folder))
@@ -53,13 +53,13 @@ def is_seen_through(known: Known) -> bool:
 def _own_vectors(folder: Path) -> Vectors:
     document = {
         "id": "self/check",
-        "title": "A ledger that holds.",
+        "title": "A valid ledger.",
         "role": "verify",
         "requirements": ["LEDGER-VERIFY-003"],
         "level": 1,
         "request": {"input": "ledger.jsonl"},
         "expected": {"verdict": "valid", "levels": {number: {"status": "ok"} for number in LEVELS}},
-        "verified_by": "it is never looked at",
+        "verified_by": "it is never read",
     }
     files = {f"self/check/{CASE}": json.dumps(document).encode(), "self/check/ledger.jsonl": b""}
     for name, data in files.items():

@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
-from forum_conformance.suite.asking import Asker, OneShot, Program, Served, Stopped
 from forum_conformance.suite.case import Case
+from forum_conformance.suite.client import Client, OneShot, Program, Served, Stopped
 from forum_conformance.suite.difference import Difference
 from forum_conformance.suite.result import Tried, given_up, refused_late
 from forum_conformance.suite.trial import Trial
@@ -62,10 +62,10 @@ class _Session:
         program = Program(settings.words, settings.timeout_s, self._stop, scratch)
         kind = Served if settings.is_served else OneShot
         self._settings = settings
-        self._all: list[Asker] = [kind(program) for _ in range(settings.jobs)]
-        self._idle: queue.SimpleQueue[Asker] = queue.SimpleQueue()
-        for asker in self._all:
-            self._idle.put(asker)
+        self._all: list[Client] = [kind(program) for _ in range(settings.jobs)]
+        self._idle: queue.SimpleQueue[Client] = queue.SimpleQueue()
+        for client in self._all:
+            self._idle.put(client)
 
     def ask_all(self, cases: Sequence[Case], on_tried: Callable[[Tried], None]) -> Asked:
         tried: list[Tried] = []
@@ -81,7 +81,7 @@ class _Session:
                     waiting = self._ask_first_of_each(pool, waiting, keep)
                 self._probe(pool, waiting, tried, keep)
                 self._ask(pool, _all_of(waiting), lambda each: keep(_with_late_refusal(each)))
-                bad_ends = {problem for problem in pool.map(lambda asker: asker.close(), self._all) if problem}
+                bad_ends = {problem for problem in pool.map(lambda client: client.close(), self._all) if problem}
         except KeyboardInterrupt:
             return Asked(tuple(tried), was_interrupted=True)
         return Asked(tuple(tried), was_interrupted=False, bad_ends=tuple(sorted(bad_ends)))
@@ -95,8 +95,8 @@ class _Session:
             # Kill running programs: each thread checks this between two reads.
             self._stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
-            for asker in self._all:
-                asker.close()
+            for client in self._all:
+                client.close()
 
     def _ask(self, pool: ThreadPoolExecutor, cases: Iterable[Case], keep: _Keep) -> None:
         waiting = {pool.submit(self._ask_one, case) for case in cases}
@@ -152,13 +152,13 @@ class _Session:
         return first if is_shared else None
 
     def _ask_one(self, case: Case) -> Tried:
-        asker = self._idle.get()
+        client = self._idle.get()
         try:
             if self._stop.is_set():
                 raise Stopped
-            return self._trial.ask(case, asker)
+            return self._trial.ask(case, client)
         finally:
-            self._idle.put(asker)
+            self._idle.put(client)
 
 
 def _by_role(cases: Iterable[Case]) -> _Waiting:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forum_conformance.suite.asking import Asker, Reply
 from forum_conformance.suite.case import Case
+from forum_conformance.suite.client import Client, Reply
 from forum_conformance.suite.difference import Difference, answer_differences
 from forum_conformance.suite.expectation import expected_answer
 from forum_conformance.suite.output import NotAFile, output_differences, read_written
@@ -23,12 +23,12 @@ class Trial:
     """The requested levels of `verify`; None for all."""
     scratch: Path
 
-    def ask(self, case: Case, asker: Asker) -> Tried:
+    def ask(self, case: Case, client: Client) -> Tried:
         members = own_members(case, self.levels)
         expected = expected_answer(case, self.levels)
         try:
             with place_for(case, self.vectors, self.scratch) as place:
-                reply = asker.ask(request_for(case, members, folder=place.folder, output=place.output))
+                reply = client.ask(request_for(case, members, folder=place.folder, output=place.output))
                 differences = tuple(self._differences(case, expected, reply, place))
         except OSError as error:
             # Programs may do anything to directories, including those of others.

@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator
 from forum_conformance.canonical import NotCanonical, depth_of, read_form
 from forum_conformance.schemas import departure, schema
 from forum_conformance.suite.case import PATH_MEMBERS, Case, case_of
+from forum_conformance.suite.display import why_not_json
 from forum_conformance.suite.expectation import expected_answer
 from forum_conformance.suite.request import own_members, request_for
-from forum_conformance.suite.showing import why_not_json
 from forum_conformance.suite.strict_json import read_json
 
 MANIFEST = "MANIFEST.json"
@@ -62,7 +62,7 @@ class Vectors:
     def _read(self, path: str) -> bytes:
         data = _bytes_of(self.folder / path)
         if hashlib.sha256(data).hexdigest() != self._digests[path]:
-            raise BrokenVectors(f"'{self.folder / path}' does not have the digest that {MANIFEST} says")
+            raise BrokenVectors(f"'{self.folder / path}' does not match its digest in {MANIFEST}")
         return data
 
     def _read_cases(self) -> Iterator[Case]:
@@ -129,19 +129,19 @@ def _problem(id_: str, document: Mapping[str, Any], own: Mapping[str, str]) -> s
     case = case_of(document, own)
     output = case.expected.get("output")
     if output is not None and not _is_among(output, own):
-        return f"'{output}', which must come out, is not among its files"
+        return f"'{output}', the expected output, is not among its files"
     for member in (*PATH_MEMBERS, "before"):
         path = case.request.get(member)
         if path is None:
             continue
         if not isinstance(path, str) or not _stays_inside(path):
-            return f"its {member} is no path below its folder"
+            return f"its {member} is not a path below its folder"
         # A missing workflow is a valid case.
         if member != "input" and not _is_among(path, own):
             return f"its {member} is not among its files"
     request = request_for(case, own_members(case, None), folder=PurePosixPath("/vector"), output=PurePosixPath("/out"))
     if departed := departure(_validator("request"), request):
-        return f"its request does not fit conformance-request.schema.json {departed}"
+        return f"its request does not match conformance-request.schema.json {departed}"
     return _disagreement(case) if case.role == "verify" else None
 
 

@@ -27,5 +27,5 @@ export function ask(holds, code, sentence) {
  * @param {number | null} cause
  */
 export function askCause(entry, cause) {
-  ask(cause === null || entry.causes.includes(cause), "L426", `causes do not name ${cause}`);
+  ask(cause === null || entry.causes.includes(cause), "L426", `causes do not include ${cause}`);
 }

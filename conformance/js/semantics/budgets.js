@@ -74,7 +74,7 @@ export class Budgets {
     const scopes = /** @type {Scope[]} */ (known.filter((scope) => scope !== undefined));
     for (const scope of scopes) {
       const fits = scope.limits.every(([name, limit]) => scope.used[name] + held[name] <= limit);
-      ask(fits, "L412", "the call does not fit a budget");
+      ask(fits, "L412", "the call exceeds a budget");
     }
     for (const scope of scopes) add(scope.used, held);
     return { scopes, held, calls };

@@ -19,7 +19,7 @@ function askRoom(state) {
  */
 function askAttemptIsNext(unit, attempt) {
   const isFree = unit.ended === null && !unit.isReused && unit.call === null && !unit.holds();
-  ask(isFree && attempt === unit.attempts + 1, "L409", `attempt ${attempt} of '${unit.id}' cannot begin`);
+  ask(isFree && attempt === unit.attempts + 1, "L409", `attempt ${attempt} of '${unit.id}' cannot start`);
 }
 
 /**
@@ -33,9 +33,9 @@ export function taskStarted(state, entry, unit) {
   if (attempt === 1) askMayStart(state, unit);
   const step = unit.ladder[unit.step];
   const isWorker = agent === unit.agent && tier === step?.tier && adapter === step.adapter;
-  ask(isWorker, "L411", `'${unit.id}' is not the work of ${agent}, ${tier}, ${adapter}`);
+  ask(isWorker, "L411", `'${unit.id}' has another agent, tier or adapter than ${agent}, ${tier}, ${adapter}`);
   const { attempts } = unit.task.spec.retry ?? state.plan.policy.retry;
-  ask(unit.attemptsAtStep < attempts, "L410", `'${unit.id}' has had all its attempts`);
+  ask(unit.attemptsAtStep < attempts, "L410", `'${unit.id}' has no attempts left`);
   const reservation = state.budgets.reserve(agent, unit.task.id, reserved);
   askRoom(state);
   for (const cause of causesOfStart(unit)) askCause(entry, cause);
@@ -70,7 +70,7 @@ function openAttempt(entry, unit) {
  */
 export function taskFinished(state, entry, unit) {
   const call = openAttempt(entry, unit);
-  ask(!call.isOrphan, "L408", "nobody can know how this attempt ended");
+  ask(!call.isOrphan, "L408", "the attempt is an orphan and can only be lost");
   askCause(entry, call.seq);
   closeAttempt(unit, entry.data.status, entry.seq);
   if (entry.data.status === "ok") unit.output = entry.bodies.output;
@@ -136,7 +136,7 @@ export function verdictAsked(state, entry, unit) {
     const name = unit.task.spec.accept[check].agent;
     const judge = state.plan.agents[name];
     const isJudge = agent === name && tier === judge.tier && adapter === judge.adapters[tier];
-    ask(isJudge, "L411", `the check is not made by ${agent}, ${tier}, ${adapter}`);
+    ask(isJudge, "L411", `the check has another agent, tier or adapter than ${agent}, ${tier}, ${adapter}`);
   }
   const reservation = state.budgets.reserve(agent, unit.task.id, reserved);
   askRoom(state);
@@ -169,7 +169,7 @@ export function verdictGiven(state, entry, unit) {
     askCause(entry, unit.closedSeq);
   } else {
     const call = openCheck(entry, unit);
-    ask(call.by === by && !call.isOrphan, "L408", "the check was asked of somebody else, or is lost");
+    ask(call.by === by && !call.isOrphan, "L408", "the check is made by another type, or is an orphan");
     askCause(entry, call.seq);
     state.close(call, usage);
   }

@@ -4,7 +4,7 @@
 import { ask, askCause } from "./broken.js";
 import { sourcesOf } from "./plan.js";
 import { Unit } from "./state.js";
-import { CANNOT, UNSETTLED } from "./values.js";
+import { CANNOT, UNDECIDED } from "./values.js";
 
 /** @typedef {import("./state.js").RunState} RunState */
 /** @typedef {import("./state.js").Task} Task */
@@ -48,7 +48,7 @@ export function askMayStart(state, unit) {
     ask(unit.delivered.has(name), "L406", `'${name}' was not delivered to '${unit.id}'`);
   }
   const isApproved = unit.task.spec.gate === undefined || unit.gate?.decided?.decision === "approved";
-  ask(isApproved, "L414", `the gate of '${unit.id}' was not decided with approved`);
+  ask(isApproved, "L414", `the gate of '${unit.id}' is not approved`);
 }
 
 /**
@@ -80,9 +80,9 @@ export async function taskExpanded(state, entry, task) {
   const { from, max } = task.spec.foreach;
   ask(instances <= max, "L419", `'${task.id}' has more instances than its bound`);
   const list = await state.values.list(items);
-  const isList = list === UNSETTLED || (list !== CANNOT && list.length === instances);
+  const isList = list === UNDECIDED || (list !== CANNOT && list.length === instances);
   ask(isList, "L419", "the items are not a list of that length");
-  ask((await state.values.is(from, items)) !== false, "L419", "the items are not those of the foreach");
+  ask((await state.values.is(from, items)) !== false, "L419", "the items are not the value of the foreach");
   task.expanded = { seq: entry.seq, items };
   for (let i = 0; i < instances; i++) state.addUnit(new Unit(`${task.id}[${i}]`, task, i));
 }
@@ -99,7 +99,7 @@ export async function edgeDelivered(state, entry, unit) {
   const expression = unit.edges().get(name);
   const isItem = expression === null;
   const isValue = await (isItem ? itemDelivered(state, entry, unit) : valueDelivered(state, entry, expression));
-  ask(isValue !== false, "L407", `what was delivered as '${name}' is not the value`);
+  ask(isValue !== false, "L407", `the body delivered as '${name}' is not the value`);
   unit.delivered.set(name, entry.seq);
 }
 
@@ -150,7 +150,7 @@ export function routeDecided(state, entry, unit) {
 export function gateOpened(_, entry, unit) {
   const { gate } = unit.task.spec;
   const isDue = gate !== undefined && unit.gate === null && !unit.hasBegun && unit.ended === null;
-  ask(isDue, "L414", `there is no gate to open for '${unit.id}'`);
+  ask(isDue, "L414", `no gate to open for '${unit.id}'`);
   const { deadline } = entry.data;
   ask((deadline !== undefined) === (gate.deadline_ms !== undefined), "L414", "the deadline is not the plan's");
   unit.gate = { seq: entry.seq, displayed: entry.bodies.displayed.digest, deadline, decided: null };
@@ -165,11 +165,11 @@ export function gateDecided(_, entry, unit) {
   const { decision, by, displayed } = entry.data;
   const gate = unit.gate;
   if (gate === null || gate.decided !== null) return ask(false, "L414", `no gate of '${unit.id}' is open`);
-  ask(displayed === gate.displayed, "L414", "what was decided on is not what was displayed");
+  ask(displayed === gate.displayed, "L414", "the decision is about another body than the displayed one");
   const isOver = gate.deadline !== undefined && entry.at >= gate.deadline;
   if (by === "deadline") {
     const planned = unit.task.spec.gate.on_deadline === "approve" ? "approved" : "rejected";
-    ask(isOver && decision === planned, "L414", "the deadline does not decide so");
+    ask(isOver && decision === planned, "L414", "the deadline does not make this decision");
   } else {
     ask(!isOver, "L414", "the deadline had passed");
   }

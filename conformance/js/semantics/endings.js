@@ -55,11 +55,11 @@ export function taskEnded(_, entry, unit, task) {
  */
 export async function answerGiven(state, entry) {
   const { output } = entry.data;
-  ask(!state.answers.has(output), "L425", `the output '${output}' was given before`);
+  ask(!state.answers.has(output), "L425", `the output '${output}' was already given`);
   const expression = state.plan.outputs[output];
   const sources = sourcesOf(expression);
   const havePassed = sources.every((id) => state.task(id).ended?.state === "passed");
-  ask(havePassed, "L425", `what the output '${output}' comes from did not end passed`);
+  ask(havePassed, "L425", `a source of the output '${output}' has not passed`);
   const isValue = await state.values.is(expression, entry.bodies.value);
   ask(isValue !== false, "L425", `the output '${output}' has another value`);
   askCause(entry, state.lastEnding(sources));
@@ -77,10 +77,10 @@ export async function runSealed(state, entry) {
   ask(isOver, "L423", "a task has not ended, or a call is open");
   const numberOf = (/** @type {string} */ name) => tasks.filter((task) => task.ended?.state === name).length;
   const areCounts = Object.keys(counts).every((name) => counts[name] === numberOf(name));
-  ask(areCounts, "L420", "counts are not the numbers of tasks");
-  ask(state.budgets.areTotals(totals), "L421", "totals are not what was charged");
+  ask(areCounts, "L420", "counts do not match the tasks");
+  ask(state.budgets.areTotals(totals), "L421", "totals do not match the charged amounts");
   const isStatus = status === "passed" ? NOT_PASSED.every((name) => numberOf(name) === 0) : numberOf(status) > 0;
-  ask(isStatus, "L422", `no run of these tasks is ${status}`);
+  ask(isStatus, "L422", `the status of these tasks is not ${status}`);
   if (status === "passed") await askAnswers(state);
 }
 

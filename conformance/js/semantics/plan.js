@@ -70,9 +70,9 @@ export function dependenciesOf(task) {
 export function readPlan(bytes, opened, schemas) {
   const plan = readCanonicalBody(bytes);
   ask(plan !== undefined, "L401", "the wave plan is not in RFC 8785 form");
-  ask(schemas.check("wave-plan.schema.json")(plan), "L401", "the wave plan does not fit its schema");
+  ask(schemas.check("wave-plan.schema.json")(plan), "L401", "the wave plan does not match its schema");
   const { bundle, digest, ...rest } = plan;
-  ask(digest === digestOf(rest), "L401", "the wave plan's digest is not that of its content");
+  ask(digest === digestOf(rest), "L401", "the wave plan's digest does not match its content");
   ask(digest === opened.data.wave_plan, "L401", "the wave plan is not the one that the entry names");
   ask(digestOf(bundle) === opened.data.bundle, "L401", "the bundle is not the one that the entry names");
   checkWaves(plan);
@@ -98,9 +98,9 @@ function checkNames(plan) {
   const values = [...tasks.flatMap(takenBy), ...conditions, ...Object.values(plan.outputs)];
   for (const { task, isEach } of values.flatMap(namedBy)) {
     const isNamedRightly = task in plan.tasks && (plan.tasks[task].foreach !== undefined) === isEach;
-    ask(isNamedRightly, "L401", `'${task}' is no task that could be named so`);
+    ask(isNamedRightly, "L401", `a value refers to '${task}' in the wrong way`);
   }
-  for (const id of tasks.flatMap(dependenciesOf)) ask(id in plan.tasks, "L401", `there is no task '${id}'`);
+  for (const id of tasks.flatMap(dependenciesOf)) ask(id in plan.tasks, "L401", `unknown task '${id}'`);
 }
 
 /**
@@ -113,7 +113,7 @@ function checkWorkers(plan, task) {
   ask(hasAgent || hasLane, "L401", "a task has neither an agent with a ladder nor a lane alone");
   const judges = (task.accept ?? []).map((/** @type {any} */ check) => check.agent);
   for (const agent of [task.agent, ...judges]) {
-    ask(agent === undefined || agent in plan.agents, "L401", `there is no agent '${agent}'`);
+    ask(agent === undefined || agent in plan.agents, "L401", `unknown agent '${agent}'`);
   }
   checkAdapters(plan, (task.ladder ?? []).map((/** @type {any} */ step) => step.adapter));
 }
@@ -123,7 +123,7 @@ function checkWorkers(plan, task) {
  * @param {string[]} names
  */
 function checkAdapters(plan, names) {
-  for (const name of names) ask(name in plan.adapters, "L401", `there is no adapter '${name}'`);
+  for (const name of names) ask(name in plan.adapters, "L401", `unknown adapter '${name}'`);
 }
 
 /** @param {any} plan */
@@ -131,7 +131,7 @@ function checkOrder(plan) {
   const waves = wavesOf(plan);
   for (const [id, wave] of waves) {
     for (const other of dependenciesOf(plan.tasks[id])) {
-      ask(/** @type {number} */ (waves.get(other)) < wave, "L401", `'${id}' does not stand after '${other}'`);
+      ask(/** @type {number} */ (waves.get(other)) < wave, "L401", `'${id}' is not in a later wave than '${other}'`);
     }
   }
 }

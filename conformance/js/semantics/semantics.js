@@ -55,7 +55,7 @@ function runResumed(state) {
 function askPauses(state, kind) {
   ask(!state.isPaused || WHILE_PAUSED.has(kind), "L424", `${kind} cannot stand while the run is paused`);
   ask(kind !== "run.paused" || state.calls.size === 0, "L424", "a call is open");
-  ask(!BEGINS_A_CALL.has(kind) || state.orphans === 0, "L424", "a call of the process before is not closed");
+  ask(!BEGINS_A_CALL.has(kind) || state.orphans === 0, "L424", "an orphan is not lost yet");
 }
 
 /**
@@ -65,17 +65,17 @@ function askPauses(state, kind) {
  * @returns {{unit: Unit | null, task: Task | null}}
  */
 function subjectOf(state, { kind, data }) {
-  if (kind === "answer.given") ask(data.output in state.plan.outputs, "L402", `there is no output '${data.output}'`);
+  if (kind === "answer.given") ask(data.output in state.plan.outputs, "L402", `unknown output '${data.output}'`);
   if (data.task === undefined) return { unit: null, task: null };
   const template = OF_A_TEMPLATE.has(kind) ? state.tasks.get(data.task) : undefined;
   if (template?.isTemplate) return { unit: null, task: template };
   const unit = kind === "task.expanded" ? undefined : state.units.get(data.task);
-  if (unit === undefined) throw new Broken("L402", `there is no '${data.task}' that ${kind} could be about`);
+  if (unit === undefined) throw new Broken("L402", `no '${data.task}' can have ${kind}`);
   if (ABOUT_AN_EDGE.has(kind)) ask(unit.edges().has(data.as), "L402", `'${unit.id}' has no edge '${data.as}'`);
   if (data.check !== undefined) {
     ask(data.check < (unit.task.spec.accept ?? []).length, "L402", `'${unit.id}' has no check ${data.check}`);
   }
-  if (kind === "route.decided") ask(data.agent in state.plan.agents, "L402", `there is no agent '${data.agent}'`);
+  if (kind === "route.decided") ask(data.agent in state.plan.agents, "L402", `unknown agent '${data.agent}'`);
   return { unit, task: unit.task };
 }
 
@@ -116,7 +116,7 @@ async function takeAll(state, ledger, at) {
  */
 export async function replay(ledger, opened, store, schemas, findings) {
   const naming = opened?.bodies.wave_plan;
-  if (naming === undefined) return "the ledger is of no plan";
+  if (naming === undefined) return "the ledger has no wave plan";
   const body = await store.read(naming);
   if (body === null) return "the wave plan is redacted, missing or wrong";
   let seq = 0;

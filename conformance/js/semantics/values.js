@@ -6,9 +6,9 @@ import { canonicalBytes, depthOf, MAX_VALUE_DEPTH, readCanonicalBody } from "../
 import { sha256 } from "../sha256.js";
 
 /** A value that cannot be computed: no body matches it. */
-export const CANNOT = Symbol("cannot be made");
+export const CANNOT = Symbol("cannot be computed");
 /** A value that cannot be checked, because a body is redacted, missing or wrong. */
-export const UNSETTLED = Symbol("nothing is settled");
+export const UNDECIDED = Symbol("undecided");
 
 const REMEMBERED = 4;
 
@@ -37,10 +37,10 @@ export function selected(value, pointer) {
 /**
  * The parts of a value, or the reason why there are none; uncheckable takes precedence over impossible.
  * @param {any[]} parts
- * @returns {any[] | typeof CANNOT | typeof UNSETTLED}
+ * @returns {any[] | typeof CANNOT | typeof UNDECIDED}
  */
 function together(parts) {
-  if (parts.includes(UNSETTLED)) return UNSETTLED;
+  if (parts.includes(UNDECIDED)) return UNDECIDED;
   return parts.includes(CANNOT) ? CANNOT : parts;
 }
 
@@ -84,7 +84,7 @@ export class Values {
   async canBeMade(expression) {
     if (isBody(expression)) return (await this.store.read(this.#output(expression.task))) !== null;
     const value = await this.make(expression);
-    return value !== CANNOT && value !== UNSETTLED;
+    return value !== CANNOT && value !== UNDECIDED;
   }
 
   /**
@@ -95,7 +95,7 @@ export class Values {
    */
   async isItem(items, index, naming) {
     const list = await this.list(items);
-    return this.#isForm(Array.isArray(list) ? list[index] : UNSETTLED, naming);
+    return this.#isForm(Array.isArray(list) ? list[index] : UNDECIDED, naming);
   }
 
   /**
@@ -104,12 +104,12 @@ export class Values {
    */
   async list(items) {
     const value = await this.#read(items, "application/json");
-    return Array.isArray(value) || value === UNSETTLED ? value : CANNOT;
+    return Array.isArray(value) || value === UNDECIDED ? value : CANNOT;
   }
 
   /**
    * @param {any} expression
-   * @returns {Promise<any>} a JSON value, CANNOT or UNSETTLED
+   * @returns {Promise<any>} a JSON value, CANNOT or UNDECIDED
    */
   async make(expression) {
     const value = await this.#part(expression);
@@ -119,7 +119,7 @@ export class Values {
   /** @param {any} expression */
   async #part(expression) {
     const whole = await this.#unselected(expression);
-    return whole === CANNOT || whole === UNSETTLED ? whole : selected(whole, expression.select ?? "");
+    return whole === CANNOT || whole === UNDECIDED ? whole : selected(whole, expression.select ?? "");
   }
 
   /** @param {any} expression */
@@ -142,7 +142,7 @@ export class Values {
     const parts = [];
     for (const unit of passed) {
       const value = await this.#outputValue(/** @type {BodyNaming} */ (unit.output));
-      parts.push(value === CANNOT || value === UNSETTLED ? value : selected(value, item));
+      parts.push(value === CANNOT || value === UNDECIDED ? value : selected(value, item));
     }
     return together(parts);
   }
@@ -168,7 +168,7 @@ export class Values {
     const key = `${naming.digest} ${type === "application/json"}`;
     if (this.remembered.has(key)) return this.remembered.get(key);
     const bytes = await this.store.read(naming);
-    if (bytes === null) return UNSETTLED;
+    if (bytes === null) return UNDECIDED;
     const read = type === "application/json" ? readCanonicalBody(bytes) : textOf(bytes);
     const value = read === undefined || (read === null && type !== "application/json") ? CANNOT : read;
     this.remembered.set(key, value);
@@ -182,7 +182,7 @@ export class Values {
    * @returns {Promise<boolean | null>}
    */
   async #isForm(value, naming) {
-    if (value === UNSETTLED) return null;
+    if (value === UNDECIDED) return null;
     return value !== CANNOT && this.#has(naming, canonicalBytes(value));
   }
 

@@ -83,6 +83,6 @@ test("a proof that is changed is malformed or leads nowhere", () => {
 test("what is wrong with a request is said in a sentence", () => {
   const { status, answers } = ask("verify", { role: "verify", input: at("nowhere") });
 
-  const message = `there is no ledger at ${at("nowhere")}`;
+  const message = `no ledger at ${at("nowhere")}`;
   assert.deepEqual([status, answers], [0, [{ protocol: 1, verdict: "unsupported", message }]]);
 });

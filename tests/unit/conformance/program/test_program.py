@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from forum_conformance.program import canonicalizing
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE
+from forum_conformance.program import canonicalize
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE
 from ledgers import LEDGERS
 
 PROGRAM = [sys.executable, "-m", "forum_conformance.program"]
@@ -161,4 +161,4 @@ def test_an_entry_outside_the_ledger_cannot_be_proved(run_dir: Path, tmp_path: P
 
 def test_replacing_an_unknown_part_is_an_error() -> None:
     with pytest.raises(AttributeError, match="has no part 'read_membres'"):
-        replace(canonicalizing, "read_membres", dict)
+        replace(canonicalize, "read_membres", dict)

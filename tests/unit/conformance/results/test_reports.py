@@ -18,8 +18,8 @@ from forum_conformance.results.junit import junit_of
 from forum_conformance.results.summary import objections
 from forum_conformance.results.text import text_of
 from forum_conformance.schemas import schema
-from forum_conformance.suite.asking import Reply
 from forum_conformance.suite.case import case_of
+from forum_conformance.suite.client import Reply
 from forum_conformance.suite.difference import Difference
 from forum_conformance.suite.result import Result, State, Tried, given_up, settle
 from suites.tiny_set import verify_case

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from forum_conformance.suite.asking import Reply
 from forum_conformance.suite.case import Case, case_of
+from forum_conformance.suite.client import Reply
 from forum_conformance.suite.difference import Difference
 from forum_conformance.suite.result import Tried
 from suites.tiny_set import case, verify_case

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from forum_conformance.suite.asking import told_status, words_of
+from forum_conformance.suite.client import status_text, words_of
 from forum_conformance.suite.process import MAX_ANSWER, CannotStart, Ending, Process
 from suites.processes import is_running, wait_until_gone
 
@@ -164,7 +164,7 @@ def test_a_missing_program_cannot_be_started(tmp_path: Path) -> None:
     [(1, "exit status 1"), (-11, "killed by SIGSEGV"), (-99, "killed by signal 99"), (None, "killed by the suite")],
 )
 def test_an_exit_status_is_described(status: int | None, text: str) -> None:
-    assert told_status(status) == text
+    assert status_text(status) == text
 
 
 def test_existing_paths_in_a_command_become_absolute(tmp_path: Path) -> None:

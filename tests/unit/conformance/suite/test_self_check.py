@@ -4,7 +4,7 @@ import pytest
 
 from forum_conformance import cli
 from forum_conformance.suite import self_check
-from forum_conformance.suite.self_check import KNOWN, Known, is_seen_through
+from forum_conformance.suite.self_check import KNOWN, Known, is_detected
 
 
 def test_each_known_bad_program_fails_in_one_place() -> None:
@@ -22,11 +22,11 @@ def test_each_known_bad_program_fails_in_one_place() -> None:
 def test_a_correct_program_instead_of_a_bad_one_is_detected(place: str) -> None:
     correct_program = 'print(\'{"protocol": 1, "verdict": "valid"}\')'
 
-    assert not is_seen_through(Known("bad", correct_program, place))
+    assert not is_detected(Known("bad", correct_program, place))
 
 
 def test_a_bad_program_instead_of_the_correct_one_is_detected() -> None:
-    assert not is_seen_through(Known("right", "", None))
+    assert not is_detected(Known("right", "", None))
 
 
 def test_a_failed_self_check_is_reported_as_a_defect(
@@ -38,4 +38,4 @@ def test_a_failed_self_check_is_reported_as_a_defect(
 
     assert code == 70
     assert "HarnessProblem" in (error := capsys.readouterr().err)
-    assert "a program that is known to be silent is not seen through" in error
+    assert "a program that is known to be silent is not detected" in error

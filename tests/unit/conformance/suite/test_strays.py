@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from forum_conformance.suite.orphan_processes import killing_orphans
 from forum_conformance.suite.process import Ending, Process
-from forum_conformance.suite.strays import nobody_left_behind
 from unit.conformance.suite.daemons import LEAVE, kill, runs
 
 PATIENCE_S = 120.0
@@ -38,7 +38,7 @@ def time_out(process: Process) -> None:
 
 
 def test_a_daemon_is_ended_at_the_timeout(tmp_path: Path) -> None:
-    with nobody_left_behind():
+    with killing_orphans():
         time_out(start("leave('daemon.pid')" + HANG, tmp_path))
 
         assert not runs(tmp_path / "daemon.pid")
@@ -48,7 +48,7 @@ def test_daemons_of_a_daemon_are_ended_too(tmp_path: Path) -> None:
     start_daemons = "if os.fork() == 0: os.setsid(); leave('a.pid'); leave('b.pid'); time.sleep(3600)\n"
     wait = "while not os.path.exists('b.pid'): time.sleep(0.01)\n"
 
-    with nobody_left_behind():
+    with killing_orphans():
         time_out(start(start_daemons + wait + HANG, tmp_path))
 
         assert [runs(tmp_path / name) for name in ("a.pid", "b.pid")] == [False, False]
@@ -57,7 +57,7 @@ def test_daemons_of_a_daemon_are_ended_too(tmp_path: Path) -> None:
 def test_a_daemon_of_an_ended_program_is_ended_when_the_suite_is_stopped(tmp_path: Path) -> None:
     stop = threading.Event()
 
-    with nobody_left_behind():
+    with killing_orphans():
         process = start("leave('daemon.pid')", tmp_path, stop)
         assert process.exchange(b"", timeout_s=PATIENCE_S, one_line=True) is Ending.ENDED
         stop.set()
@@ -67,7 +67,7 @@ def test_a_daemon_of_an_ended_program_is_ended_when_the_suite_is_stopped(tmp_pat
 
 
 def test_a_daemon_of_an_ended_program_runs_until_the_command_ends(tmp_path: Path) -> None:
-    with nobody_left_behind():
+    with killing_orphans():
         process = start("leave('daemon.pid')", tmp_path)
         assert process.exchange(b"", timeout_s=PATIENCE_S, one_line=False) is Ending.ENDED
         assert process.end() == 0
@@ -77,7 +77,7 @@ def test_a_daemon_of_an_ended_program_runs_until_the_command_ends(tmp_path: Path
 
 
 def test_ending_one_program_does_not_affect_another(tmp_path: Path) -> None:
-    with nobody_left_behind():
+    with killing_orphans():
         other = start("leave('other.pid')" + HANG, tmp_path)
         assert other.exchange(b"", timeout_s=PATIENCE_S, one_line=True) is Ending.LINE
         time_out(start("leave('daemon.pid')" + HANG, tmp_path))
@@ -88,7 +88,7 @@ def test_ending_one_program_does_not_affect_another(tmp_path: Path) -> None:
 
 
 def test_a_daemon_with_an_empty_environment_is_ended_with_the_command(tmp_path: Path) -> None:
-    with nobody_left_behind():
+    with killing_orphans():
         time_out(start("leave('daemon.pid', cleans=True)" + HANG, tmp_path))
 
     assert not runs(tmp_path / "daemon.pid")
@@ -96,7 +96,7 @@ def test_a_daemon_with_an_empty_environment_is_ended_with_the_command(tmp_path: 
 
 def test_a_process_started_before_the_command_is_not_ended(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "3600"], start_new_session=True) as unrelated:
-        with nobody_left_behind():
+        with killing_orphans():
             time_out(start("leave('daemon.pid')" + HANG, tmp_path))
 
         assert unrelated.poll() is None
@@ -104,7 +104,7 @@ def test_a_process_started_before_the_command_is_not_ended(tmp_path: Path) -> No
 
 
 def test_processes_that_outlive_their_program_are_reaped(tmp_path: Path) -> None:
-    with nobody_left_behind():
+    with killing_orphans():
         process = start("import subprocess; print(subprocess.Popen(['sleep', '3600']).pid)", tmp_path)
         process.exchange(b"", timeout_s=PATIENCE_S, one_line=False)
         process.end()

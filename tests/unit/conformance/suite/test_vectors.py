@@ -42,7 +42,7 @@ def test_a_file_is_checked_when_it_is_read(tmp_path: Path) -> None:
     vectors = Vectors(write_set(tmp_path, canonicalize_case("a/a")))
     (tmp_path / "a/a/input.json").write_bytes(b"[2]")
 
-    with pytest.raises(BrokenVectors, match=r"a/a/input.json' does not have the digest that MANIFEST.json says"):
+    with pytest.raises(BrokenVectors, match=r"a/a/input.json' does not match its digest in MANIFEST.json"):
         vectors.read(vectors.cases["a/a"], "input.json")
 
 
@@ -93,7 +93,7 @@ def _expect(**members: Any) -> Callable[[dict[str, Any]], None]:
         (_change(request={"input": "run", "pin": "pin"}), "its pin is not among its files"),
         (_change(level=None), r"at \$.level"),
         (_expect(verdict="unsupported"), r"at \$.expected.verdict"),
-        (_expect(output="missing"), "'missing', which must come out, is not among its files"),
+        (_expect(output="missing"), "'missing', the expected output, is not among its files"),
         (_expect(codes=["L201"]), "its expected codes does not follow from its levels"),
         (_expect(verdict="invalid"), "its expected verdict does not follow from its levels"),
         (_expect(first_bad_seq=3), "its expected first_bad_seq does not follow from its levels"),

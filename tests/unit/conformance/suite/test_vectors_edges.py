@@ -30,7 +30,7 @@ def test_a_name_outside_the_folder_is_refused(tmp_path: Path, name: str) -> None
     [
         (b"[" * 100_000 + b"]" * 100_000, "nested too deep"),
         (b"[" * 65 + b"]" * 65, "it is nested more than 64 deep"),
-        (b'{"id":"a/a","id":"a/a"}', "a key is given twice"),
+        (b'{"id":"a/a","id":"a/a"}', "a key is repeated"),
         (b"NaN", "NaN is not JSON"),
     ],
 )
@@ -62,5 +62,5 @@ def test_an_input_outside_the_folder_is_refused(tmp_path: Path, document: dict[s
     outside = {**document, "request": {**document["request"], "input": path}}
     write_set(tmp_path, outside, files={"a/a": {"run/ledger.jsonl": b""}})
 
-    with pytest.raises(BrokenVectors, match=r"a/a/case\.json' is broken: its input is no path below its folder"):
+    with pytest.raises(BrokenVectors, match=r"a/a/case\.json' is broken: its input is not a path below its folder"):
         Vectors(tmp_path)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 
-from forum_conformance.mutation.as_found import OTHER_RUN
 from forum_conformance.mutation.change import Change, Maker
 from forum_conformance.mutation.original import CHECKPOINT, OUTPUTS, WAVE_PLAN, Files, Original, checkpoint
+from forum_conformance.mutation.raw_bytes import OTHER_RUN
 
 
 def _edited(prefix: str, original: Original, _: Random) -> Iterator[Change]:
@@ -73,15 +73,15 @@ def _with_a_short_root(original: Original) -> bytes:
 CHECKPOINTS: dict[str, Callable[[Original], bytes]] = {
     "checkpoint-of-another-run": _of_another_run,
     "checkpoint-of-more-entries": _of_more_entries,
-    "checkpoint-of-fewer-entries-with-this-root": _of_fewer_entries_with_this_root,
+    "checkpoint-of-fewer-entries-with-the-same-root": _of_fewer_entries_with_this_root,
     "checkpoint-with-another-root": _with_another_root,
     "checkpoint-with-a-short-root": _with_a_short_root,
-    "checkpoint-without-its-last-line-feed": lambda original: _right(original)[:-1],
-    "checkpoint-with-a-further-line": lambda original: _right(original) + b"more\n",
+    "checkpoint-without-a-final-line-feed": lambda original: _right(original)[:-1],
+    "checkpoint-with-an-extra-line": lambda original: _right(original) + b"more\n",
     "checkpoint-with-carriage-returns": lambda original: _right(original).replace(b"\n", b"\r\n"),
     "checkpoint-with-a-leading-zero": lambda original: _right(original).replace(b"\n", b"\n0", 1),
     "checkpoint-with-bad-bytes": lambda original: b"\xff" + _right(original),
-    "checkpoint-of-nothing": lambda _: b"",
+    "checkpoint-empty": lambda _: b"",
 }
 
 

@@ -160,10 +160,10 @@ def _cut_and_sealed(original: Original, _: Random) -> Iterator[Change]:
 
 
 KINDS: dict[str, Maker] = {
-    "told-entry-dropped": _dropped,
-    "told-entry-repeated": _repeated,
-    "told-pause-without-end": _pause_without_end,
-    "told-resumed-inside-a-call": _resumed_inside_a_call,
-    "told-ended-too-late": _ended_too_late,
-    "told-cut-and-sealed": _cut_and_sealed,
+    "semantic-entry-dropped": _dropped,
+    "semantic-entry-repeated": _repeated,
+    "semantic-pause-without-resume": _pause_without_end,
+    "semantic-resumed-during-a-call": _resumed_inside_a_call,
+    "semantic-ended-too-late": _ended_too_late,
+    "semantic-truncated-and-sealed": _cut_and_sealed,
 }

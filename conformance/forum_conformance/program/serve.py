@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from forum_conformance.program.answer import Answer, NotAsked, Request, Role
-from forum_conformance.program.canonicalizing import canonicalize
-from forum_conformance.program.proving import prove
-from forum_conformance.program.verifying import verify
+from forum_conformance.program.canonicalize import canonicalize
+from forum_conformance.program.prove import prove
+from forum_conformance.program.verify import verify
 
 Program: TypeAlias = Mapping[str, Role]
 
@@ -26,7 +26,7 @@ def main(program: Program, argv: Sequence[str] | None = None) -> int:
             _say(program, json.loads(line))
         return 0
     if len(arguments) != 1:
-        sys.stderr.write("give one argument: a role, or serve\n")
+        sys.stderr.write("usage: ROLE or serve\n")
         return USAGE
     if arguments[0] not in program:
         return NOT_OFFERED

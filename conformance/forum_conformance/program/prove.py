@@ -33,7 +33,7 @@ def prove(request: Request) -> Answer:
         return check(request)
     maker = _MAKERS.get(request["action"])
     if maker is None:
-        raise NotAsked(f"there is no action '{request['action']}'")
+        raise NotAsked(f"unknown action '{request['action']}'")
     try:
         written = maker(request)
     except NoSuchEntries as error:
@@ -46,7 +46,7 @@ def first_entries(request: Request) -> Log:
     """The first `size` entries of the ledger."""
     path = Path(request["input"])
     if judge(path, levels=frozenset({1, 2})).findings.count:
-        raise NoSuchEntries("the ledger's bytes or chain do not hold")
+        raise NoSuchEntries("the ledger's bytes or chain are invalid")
     with (path / "ledger.jsonl" if path.is_dir() else path).open("rb") as stream:
         lines = list(Lines(stream))
     size = request["size"]
@@ -60,7 +60,7 @@ def _run_of(line: bytes) -> str:
     try:
         run: str = json.loads(line)["run"]
     except (ValueError, TypeError, KeyError) as error:
-        raise NoSuchEntries("the first line is no entry") from error
+        raise NoSuchEntries("the first line is not an entry") from error
     return run
 
 
@@ -81,7 +81,7 @@ def make_consistency(request: Request) -> bytes:
     log = first_entries(request)
     size = request["from_size"]
     if size > len(log.leaves):
-        raise NoSuchEntries(f"the first {size} entries are not the beginning of the first {len(log.leaves)}")
+        raise NoSuchEntries(f"the first {size} entries are not a prefix of the first {len(log.leaves)}")
     # RFC 6962 has no path from an empty tree: it is a prefix of every other.
     path = consistency_path(size, log.leaves) if size else []
     return _document(log, "consistency", path, {"from_size": size, "from_root": root_of(log.leaves[:size]).hex()})

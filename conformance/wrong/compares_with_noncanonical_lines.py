@@ -6,16 +6,16 @@ Breaks LEDGER-ENTRY-003 in verify.
 import json
 import sys
 
-from forum_conformance import reading
+from forum_conformance import first_pass
 from forum_conformance.chain import Chain
 from forum_conformance.entry import Entry
 from forum_conformance.entry import read_entry as read_correctly
 from forum_conformance.finding import Finding
 from forum_conformance.lines import Line
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
-look_correctly = Chain.look
+check_correctly = Chain.check
 untidy: dict[bytes, Entry] = {}
 
 
@@ -26,8 +26,8 @@ def read_entry(line: Line) -> Entry | Finding:
     return found
 
 
-def look(chain: Chain, number: int, line_hash: bytes, entry: Entry | None) -> None:
-    look_correctly(chain, number, line_hash, entry)
+def check(chain: Chain, number: int, line_hash: bytes, entry: Entry | None) -> None:
+    check_correctly(chain, number, line_hash, entry)
     before = untidy.pop(line_hash, None)
     if before is not None:
         chain.run = chain.run or before["run"]
@@ -35,6 +35,6 @@ def look(chain: Chain, number: int, line_hash: bytes, entry: Entry | None) -> No
         chain._is_sealed = chain._is_sealed or before["kind"] == "run.sealed"
 
 
-replace(reading, "read_entry", read_entry)
-replace(Chain, "look", look)
+replace(first_pass, "read_entry", read_entry)
+replace(Chain, "check", check)
 sys.exit(main(JUDGE))

@@ -1,4 +1,4 @@
-"""The bodies that the entries of a ledger name, in order, and which of them are redacted."""
+"""The bodies that the entries of a ledger refer to, in order, and the redacted ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from forum_conformance.finding import Findings
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body as an entry names it."""
+    """An entry's reference to a body."""
 
     digest: str
     size: int
@@ -37,8 +37,8 @@ def _body(seq: int, fields: Mapping[str, Any]) -> Body:
     return Body(fields["digest"], fields["bytes"], fields["type"], "salted" in fields, seq)
 
 
-class Namings:
-    """Receives every entry in order. `first` holds digests in the order in which entries first name them."""
+class BodyReferences:
+    """Receives every entry in order. `first` contains digests in the order in which entries first refer to them."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -47,9 +47,9 @@ class Namings:
         self.answers: dict[str, Body] = {}
         self.wave_plan: Body | None = None
 
-    def look(self, entry: Entry) -> None:
+    def check(self, entry: Entry) -> None:
         bodies = bodies_of(entry)
-        # Before recording the entry's own bodies: a redaction refers to a body that an earlier entry names.
+        # Before recording the entry's own bodies: a redaction concerns a body that an earlier entry refers to.
         redacted = self._redacted_by(entry)
         for body in bodies.values():
             self._name(body)
@@ -64,14 +64,14 @@ class Namings:
             return set()
         digest = entry["data"]["digest"]
         if digest not in self.first:
-            self._findings.add("L309", entry["seq"], f"{digest} is redacted, and no earlier entry names it")
+            self._findings.add("L309", entry["seq"], f"{digest} is redacted, but no earlier entry refers to it")
         elif digest in self.redacted:
-            self._findings.add("L309", entry["seq"], f"{digest} is redacted already")
+            self._findings.add("L309", entry["seq"], f"{digest} is already redacted")
         return {digest}
 
     def _name(self, body: Body) -> None:
         if body.digest in self.redacted:
-            self._findings.add("L309", body.seq, f"{body.digest} is named, and was redacted before")
+            self._findings.add("L309", body.seq, f"{body.digest} was redacted before")
         first = self.first.setdefault(body.digest, body)
         if (body.size, body.is_salted) != (first.size, first.is_salted):
-            self._findings.add("L303", body.seq, f"{body.digest} has another size or salt than where it is named first")
+            self._findings.add("L303", body.seq, f"{body.digest} has another size or salt than in its first reference")

@@ -8,8 +8,8 @@ import sys
 from typing import BinaryIO
 
 from forum_conformance.lines import Lines
-from forum_conformance.program.parts import replace
-from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.program.patch import replace
+from forum_conformance.program.serve import JUDGE, main
 
 begin_correctly = Lines.__init__
 

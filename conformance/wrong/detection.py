@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 RECORD = FOLDER / "caught.json"
 # These fail before they read the request: one vector of each role is enough, and all of them would take long.
 NEVER_ANSWER = ("crashes", "hangs")
-_NOT_PROGRAMS = ("__main__", "catching")
+_NOT_PROGRAMS = ("__main__", "detection")
 _BREAKS = re.compile(r"(?P<fault>.+)\n\nBreaks (?P<breaks>.+) in (?P<roles>[a-z, ]+)\.", re.DOTALL)
 _TIMEOUT_S = 60.0
 _SHORT_TIMEOUT_S = 2.0

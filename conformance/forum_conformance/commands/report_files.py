@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forum_conformance.commands.ending import UsageError
+from forum_conformance.commands.exit_codes import UsageError
 
 if TYPE_CHECKING:
     from forum_conformance.results.document import Occasion
@@ -33,7 +33,7 @@ def refuse_what_cannot_be_written(arguments: argparse.Namespace) -> None:
 
 def _refuse_folder(path: Path) -> None:
     if not path.parent.is_dir():
-        raise UsageError(f"cannot write '{path}': there is no directory '{path.parent}'")
+        raise UsageError(f"cannot write '{path}': no such directory: '{path.parent}'")
 
 
 def _refuse_access(place: Path, path: Path) -> None:

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 from forum_conformance.suite.answer import BadAnswer, read_answer
 from forum_conformance.suite.difference import Difference
+from forum_conformance.suite.display import shown
 from forum_conformance.suite.process import MAX_ANSWER, Ending, Process, ServeNotOffered
-from forum_conformance.suite.showing import shown
 
 NOT_OFFERED = 33
 
@@ -60,7 +60,7 @@ class Program:
     """Whether one of its processes has answered in the long-lived mode."""
 
 
-class Asker(Protocol):
+class Client(Protocol):
     def ask(self, request: Mapping[str, Any]) -> Reply: ...
 
     def close(self) -> str | None:
@@ -118,7 +118,11 @@ class Served:
                 status = process.end()
                 if status == NOT_OFFERED and not self._program.has_served.is_set():
                     raise ServeNotOffered
-                raise BadAnswer("process", "answers, and goes on", f"ended without an answer, {told_status(status)}")
+                raise BadAnswer(
+                    "process",
+                    "answers, then waits for the next request",
+                    f"ended without an answer, {status_text(status)}",
+                )
             answer = self._answer(process, request)
             is_kept = True
             self._program.has_served.set()
@@ -165,9 +169,9 @@ class Served:
 def _bad_end(process: Process) -> str | None:
     status = process.close_input(timeout_s=_GOODBYE_S)
     if status is None:
-        return "it did not end when its standard input was closed, and was killed"
+        return "it did not exit when its standard input was closed, and was killed"
     if status != 0:
-        return f"when its standard input was closed: {told_status(status)}"
+        return f"when its standard input was closed: {status_text(status)}"
     return f"after its last answer it wrote {shown(process.stdout.strip())}" if process.stdout else None
 
 
@@ -191,10 +195,10 @@ def _refuse_ending(ending: Ending, timeout_s: float, *, hint: str = "") -> None:
 def _refuse_status(status: int | None) -> None:
     if status != 0:
         expected = f"0, or {NOT_OFFERED} for a role that is not offered"
-        raise BadAnswer("exit status", expected, told_status(status))
+        raise BadAnswer("exit status", expected, status_text(status))
 
 
-def told_status(status: int | None) -> str:
+def status_text(status: int | None) -> str:
     if status is None:
         return "killed by the suite"
     if status >= 0:

@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 from forum_conformance.mutation.archive import Member
-from forum_conformance.mutation.as_found import OTHER_RUN
 from forum_conformance.mutation.change import (
     UNKNOWN_DIGEST,
     Change,
@@ -25,6 +24,7 @@ from forum_conformance.mutation.change import (
     without_data,
 )
 from forum_conformance.mutation.original import Draft, Entry, Files, Original
+from forum_conformance.mutation.raw_bytes import OTHER_RUN
 
 FUTURE = "9999-12-31T23:59:59.999999Z"
 REASON = b"asked for"
@@ -77,7 +77,7 @@ def _wrong_root(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _sealed_otherwise(part: str, original: Original, _: Random) -> Iterator[Change]:
-    """A further seal that does not repeat the one before it."""
+    """A later seal that differs from the previous one."""
     last = original.entries[-1]
     seal = {**with_data(last, **{part: _otherwise(last["data"][part])}), "seq": -1}
     yield Change("after the last seal", partial(_inserted, original, [*original.entries, seal]))
@@ -229,20 +229,20 @@ KINDS: dict[str, Maker] = {
     "chained-sealed-again-with-another-status": partial(_sealed_otherwise, "status"),
     "chained-sealed-again-with-other-counts": partial(_sealed_otherwise, "counts"),
     "chained-sealed-again-with-other-totals": partial(_sealed_otherwise, "totals"),
-    "chained-plan-body-gone": _plan_body_gone,
+    "chained-plan-body-removed": _plan_body_gone,
     "chained-plan-unnamed": partial(_plan_unnamed, ("wave_plan", "bundle")),
     "chained-bundle-unnamed": partial(_plan_unnamed, ("bundle",)),
     "chained-opened-twice": _opened_twice,
     "chained-opening-dropped": _opening_dropped,
-    "chained-work-after-the-seal": partial(_after_the_seal, "wave.opened", {"wave": 0}),
+    "chained-wave-after-the-seal": partial(_after_the_seal, "wave.opened", {"wave": 0}),
     "chained-note-after-the-seal": partial(_after_the_seal, "x-note", {}),
     "chained-swapped-with-its-cause": _swapped_with_cause,
     "chained-body-of-another-size": partial(_body, lambda body: {**body, "bytes": body["bytes"] + 1}),
     "chained-body-of-another-digest": partial(_body, lambda body: {**body, "digest": UNKNOWN_DIGEST}),
-    "chained-body-with-its-salt-denied": partial(_body, _salt_denied),
-    "chained-redaction-of-nothing": _redaction(lambda entry: with_data(entry, digest=UNKNOWN_DIGEST)),
+    "chained-body-without-salted": partial(_body, _salt_denied),
+    "chained-redaction-of-an-unknown-digest": _redaction(lambda entry: with_data(entry, digest=UNKNOWN_DIGEST)),
     "chained-redaction-dropped": _redaction_dropped,
-    "chained-redaction-not-carried-out": _redaction_not_carried_out,
+    "chained-redaction-not-performed": _redaction_not_carried_out,
     "chained-redacted-twice": _redacted_twice,
-    "chained-redacted-body-named-again": _redacted_body_named,
+    "chained-redacted-body-referenced-again": _redacted_body_named,
 }

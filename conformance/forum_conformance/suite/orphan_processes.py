@@ -41,7 +41,7 @@ def marked_environment(mark: str) -> dict[str, str]:
 
 
 @contextmanager
-def nobody_left_behind() -> Iterator[None]:
+def killing_orphans() -> Iterator[None]:
     """For a command that starts only programs under test: adopt their orphans, and kill them at the end."""
     before = {child.pid for child in _children()}
     adopts = _set_adoption(1)

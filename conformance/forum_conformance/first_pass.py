@@ -38,8 +38,8 @@ def read_through(stream: BinaryIO, seals: Seals, findings: Findings) -> Reading:
             findings.take(found)
         elif found["kind"] == "body.redacted":
             redacted.add(found["data"]["digest"])
-        chain.look(line.number, line.hash, last)
-        seals.look(line.number, line.hash, last)
+        chain.check(line.number, line.hash, last)
+        seals.check(line.number, line.hash, last)
         head = line.hash.hex()
     status = last["data"]["status"] if last and last["kind"] == "run.sealed" else None
     return Reading(chain.run, seals.tree.size, head, status, lines.torn_bytes, len(redacted))

@@ -3,7 +3,7 @@
 from forum_conformance.entry import Entry
 
 
-class Breach(Exception):
+class Violation(Exception):
     """An entry that no valid run of the wave plan could have written at its position."""
 
     def __init__(self, code: str, sentence: str) -> None:
@@ -13,9 +13,9 @@ class Breach(Exception):
 
 def require(holds: bool, code: str, sentence: str) -> None:
     if not holds:
-        raise Breach(code, sentence)
+        raise Violation(code, sentence)
 
 
 def require_cause(entry: Entry, seq: int | None, what: str) -> None:
     if seq is not None and seq not in entry["causes"]:
-        raise Breach("L426", f"causes does not name {seq}, {what}")
+        raise Violation("L426", f"causes does not name {seq}, {what}")

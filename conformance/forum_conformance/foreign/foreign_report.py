@@ -1,4 +1,4 @@
-"""The judge's report on a record that is not a ledger: its format, and what was checked."""
+"""The judge's report on a record that is not a ledger: its format, and the checks that were made."""
 
 import shlex
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ _NOT_OURS = "it is not a ledger of this format"
 _NO_LEVEL = "this is not one of the five levels"
 _LEDGER = "ledger.jsonl"
 _ADVICE = {
-    Format.RUN_PART: "it is part of a run directory, and proves nothing alone: the directory is what can be judged",
-    Format.PACKED: "unpack it, and judge the run directory or the ledger that is in it",
-    Format.UTF_16: "a ledger is UTF-8: judge it as its writer left it, or change it back with what changed it",
+    Format.RUN_PART: "it is part of a run directory and proves nothing alone: judge the directory",
+    Format.PACKED: "unpack it, and judge the run directory or the ledger in it",
+    Format.UTF_16: "a ledger is UTF-8: judge the original, or convert it back",
 }
 _IMPORTED = frozenset({Format.FORUM_ENGINE, Format.SYMPOSIUM, Format.OTEL})
 
@@ -43,10 +43,10 @@ def report_on(found: Found) -> Report:
     reasons = dict.fromkeys((2, 3, 4, 5), _NOT_OURS)
     levels = tuple(level_of(level, findings, reasons.get(level)) for level in LEVELS)
     facts = Facts(None, None, 0, None, None, 0)
-    return Report(facts, levels, findings, (), told_of(found))
+    return Report(facts, levels, findings, (), foreign_of(found))
 
 
-def told_of(found: Found) -> Foreign:
+def foreign_of(found: Found) -> Foreign:
     recognised = found.recognised
     return Foreign(recognised.format.value, (recognised.sign,), tuple(_notes(found)))
 
@@ -58,7 +58,7 @@ def _first_finding(head: bytes) -> Finding:
         if isinstance(found, Finding):
             return found
         break
-    return Finding("L102", 0, "no line is an entry: there is no line end")
+    return Finding("L102", 0, "no line is an entry: no line has an end")
 
 
 def _notes(found: Found) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _notes(found: Found) -> Iterator[str]:
     if format_ in _IMPORTED:
         yield f"to convert it to a ledger: forum import {shlex.quote(found.name)}"
     else:
-        yield "forum import does not know it; its own program can say more"
+        yield "forum import does not support it; use the program that wrote it"
         yield from _beside(found)
 
 
@@ -92,9 +92,9 @@ def _own_hashes(found: Found) -> Iterator[str]:
     elif format_ is Format.SYMPOSIUM and b'"canonical_transcript"' in found.head:
         yield f"{check_transcript(found.stream)}; {_NO_LEVEL}"
     elif format_ is Format.SYMPOSIUM:
-        yield "its journal has no digest of its own, so nothing of it was checked"
+        yield "its journal has no digests, so nothing was checked"
     elif format_ is Format.OTEL:
-        yield "traces have no digests of their own, so nothing of it was checked"
+        yield "traces have no digests, so nothing was checked"
 
 
 def _engine_notes(found: Found) -> Iterator[str]:
@@ -102,10 +102,10 @@ def _engine_notes(found: Found) -> Iterator[str]:
     if chain.fault:
         yield f"its own chain of hashes is invalid: {chain.fault}; {_NO_LEVEL}"
     else:
-        yield f"its own chain of hashes holds, {chain.entries} entries, recomputed; {_NO_LEVEL}"
+        yield f"its own chain of hashes is valid, {chain.entries} entries, recomputed; {_NO_LEVEL}"
     payloads = found.path.with_name(PAYLOADS) if found.path else None
     if payloads and payloads.is_file() and not chain.fault:
         yield check_payloads(payloads, chain.payloads)
     else:
-        yield f"its bodies were not checked: {'its chain does not hold' if chain.fault else f'there is no {PAYLOADS}'}"
+        yield f"its bodies were not checked: {'its chain is invalid' if chain.fault else f'{PAYLOADS} is missing'}"
     yield "its chain has no seal: truncation and a complete rewrite would go undetected"

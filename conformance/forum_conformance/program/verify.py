@@ -13,7 +13,7 @@ def verify(request: Request) -> Answer:
     path, given = Path(request["input"]), given_with(request)
     levels = frozenset(request["levels"]) if "levels" in request else ALL_LEVELS
     if given.key and given.checkpoint is None and not (path / "checkpoint").exists():
-        raise NotAsked("there is no checkpoint to verify with the key")
+        raise NotAsked("no checkpoint to verify with the key")
     try:
         return answer_of(judge(path, levels=levels, given=given))
     except NoLedger as error:

@@ -1,13 +1,13 @@
 """Values passed between tasks and out of the run: expansions, deliveries, answers."""
 
+from forum_conformance.body_references import bodies_of
 from forum_conformance.entry import Entry
-from forum_conformance.naming import bodies_of
 from forum_conformance.semantics import values
-from forum_conformance.semantics.beginnings import last_ending, require_ended, require_may_begin, require_passed
-from forum_conformance.semantics.breach import Breach, require, require_cause
 from forum_conformance.semantics.names import unit_of
 from forum_conformance.semantics.plan import sources
+from forum_conformance.semantics.start_conditions import last_ending, require_ended, require_may_begin, require_passed
 from forum_conformance.semantics.state import Expansion, Run, Unit
+from forum_conformance.semantics.violation import Violation, require, require_cause
 
 
 def task_expanded(run: Run, entry: Entry) -> None:
@@ -21,7 +21,7 @@ def task_expanded(run: Run, entry: Entry) -> None:
     try:
         item_digests = values.read_items(run, items)
     except values.NoValue as error:
-        raise Breach("L419", "items is not a list in RFC 8785 form") from error
+        raise Violation("L419", "items is not a list in RFC 8785 form") from error
     has_length = item_digests is None or len(item_digests) == instances
     require(has_length, "L419", f"task '{task}' has {instances} instances, and items another number")
     require(values.is_value(run, foreach["from"], items), "L419", "items is not the value of the foreach")
@@ -31,7 +31,7 @@ def task_expanded(run: Run, entry: Entry) -> None:
 def edge_delivered(run: Run, entry: Entry) -> None:
     unit, name = unit_of(run, entry), entry["data"]["as"]
     is_due = not unit.has_begun and unit.ending is None and name not in unit.delivered
-    require(is_due, "L409", f"'{name}' was delivered to '{unit.name}' before, or it has begun or ended")
+    require(is_due, "L409", f"'{name}' was delivered to '{unit.name}' before, or the unit has started or ended")
     edges = run.plan.data_edges(unit.task)
     if name in edges:
         tasks = set(sources(edges[name]))
@@ -43,7 +43,7 @@ def edge_delivered(run: Run, entry: Entry) -> None:
         expansion = run.expansions[unit.task]
         require_cause(entry, expansion.seq, "the expansion that the item comes from")
         is_right = _is_item(run, unit, expansion, entry)
-    require(is_right, "L407", f"what is delivered as '{name}' is not the value")
+    require(is_right, "L407", f"the body delivered as '{name}' is not the value")
     unit.delivered.add(name)
     unit.delivered_seq = entry["seq"]
 
@@ -56,13 +56,13 @@ def _is_item(run: Run, unit: Unit, expansion: Expansion, entry: Entry) -> bool:
 
 def answer_given(run: Run, entry: Entry) -> None:
     name = entry["data"]["output"]
-    require(name not in run.answered, "L425", f"the answer '{name}' was given before")
+    require(name not in run.answered, "L425", f"the answer '{name}' was already given")
     value = run.plan.outputs[name]
     tasks = set(sources(value))
     for task in sorted(tasks):
         ending = run.endings.get(task)
         has_passed = ending is not None and ending.state == "passed"
-        require(has_passed, "L425", f"the answer '{name}' is given, and task '{task}' has not ended passed")
+        require(has_passed, "L425", f"the answer '{name}' is given, but task '{task}' has not passed")
     is_right = values.is_value(run, value, bodies_of(entry)["value"])
     require(is_right, "L425", f"the answer '{name}' is not the value")
     require_cause(entry, last_ending(run, tasks), "the end of the task that the answer comes from")
