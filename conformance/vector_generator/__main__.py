@@ -1,4 +1,4 @@
-"""`python -m vector_generator`: generate the vectors, and write them or compare them with the existing files."""
+"""`python -m vector_generator`: generate the vectors, then write them or compare them with the existing files."""
 
 import argparse
 import sys
@@ -25,7 +25,7 @@ from vector_generator.vector_files import (
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = _arguments(argv)
     try:
-        files = made(arguments.areas, read_set(VECTORS))
+        files = generate(arguments.areas, read_set(VECTORS))
     except (BadVector, ForumFailed) as error:
         sys.stderr.write(f"vector_generator: {error}\n")
         return 1
@@ -37,9 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def made(areas: Sequence[str], there: dict[str, bytes]) -> dict[str, bytes]:
-    """The files of the set, with these areas regenerated and the others unchanged."""
-    files = {path: data for path, data in there.items() if not _is_made(path, areas, there)}
+def generate(areas: Sequence[str], existing: dict[str, bytes]) -> dict[str, bytes]:
+    """The files of all vectors, with these areas regenerated and the others unchanged."""
+    files = {path: data for path, data in existing.items() if not _is_generated(path, areas, existing)}
     with ForumProgram() as forum:
         for area in areas:
             vectors = vectors_of(area, forum)
@@ -48,32 +48,36 @@ def made(areas: Sequence[str], there: dict[str, bytes]) -> dict[str, bytes]:
     return dict(sorted(files.items()))
 
 
-def _is_made(path: str, areas: Sequence[str], there: dict[str, bytes]) -> bool:
-    return path.split("/")[0] in areas and belongs_to_vectors(path, there)
+def _is_generated(path: str, areas: Sequence[str], existing: dict[str, bytes]) -> bool:
+    return path.split("/")[0] in areas and belongs_to_vectors(path, existing)
 
 
 def _compare(folder: Path, files: dict[str, bytes]) -> int:
-    there = read_set(folder)
-    differ = [f"differs: {path}" for path in files if path in there and there[path] != files[path]]
-    missing = [f"is missing: {path}" for path in files.keys() - there.keys()]
-    beyond = [f"is not made: {path}" for path in there.keys() - files.keys()]
+    existing = read_set(folder)
+    different = [f"differs: {path}" for path in files if path in existing and existing[path] != files[path]]
+    missing = [f"missing: {path}" for path in files.keys() - existing.keys()]
+    unexpected = [f"unexpected: {path}" for path in existing.keys() - files.keys()]
     manifest = folder / MANIFEST
     if not manifest.is_file() or manifest.read_bytes() != manifest_of(files):
-        differ.append(f"differs: {MANIFEST}")
-    sys.stdout.writelines(f"{line}\n" for line in sorted([*differ, *missing, *beyond]))
-    return 1 if differ or missing or beyond else 0
+        different.append(f"differs: {MANIFEST}")
+    sys.stdout.writelines(f"{line}\n" for line in sorted([*different, *missing, *unexpected]))
+    return 1 if different or missing or unexpected else 0
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="vector_generator", description="Makes the vectors of the suite.")
-    parser.add_argument("areas", metavar="AREA", nargs="*", help=f"one of {', '.join(AREAS)}; all if none is given")
-    parser.add_argument("--out", metavar="DIR", type=Path, default=VECTORS, help="the directory to write or to compare")
+    parser = argparse.ArgumentParser(
+        prog="vector_generator", description="Generate the vectors of the conformance suite."
+    )
+    parser.add_argument("areas", metavar="AREA", nargs="*", help=f"one of {', '.join(AREAS)}; default: all")
+    parser.add_argument("--out", metavar="DIR", type=Path, default=VECTORS, help="the directory to write or compare")
     parser.add_argument(
-        "--check", action="store_true", help="report differences from the existing vectors, and exit 1 if there are any"
+        "--check",
+        action="store_true",
+        help="write nothing; report differences from the existing vectors and exit with 1 if there are any",
     )
     arguments = parser.parse_args(argv)
     if unknown := sorted(set(arguments.areas) - set(AREAS)):
-        parser.error(f"no area is called '{unknown[0]}'; there are {', '.join(AREAS)}")
+        parser.error(f"unknown area '{unknown[0]}'; choose from {', '.join(AREAS)}")
     arguments.areas = arguments.areas or list(AREAS)
     return arguments
 

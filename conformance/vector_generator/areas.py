@@ -1,4 +1,4 @@
-"""The areas of the vectors, and their generators."""
+"""The areas of the vectors, and the packages that generate them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -14,11 +14,13 @@ PACKAGES: Mapping[str, str] = {
     "proofs": "proofs",
     "runs": "runs",
 }
-"""Each package has a module `area` with `vectors(forum)`, which is imported when it is needed."""
+"""The package of each area. Its module `area` has a function `vectors(forum)` and is imported on demand."""
 
 AREAS = tuple(PACKAGES)
 
 
 def vectors_of(area: str, forum: ForumProgram) -> list[Vector]:
-    make: Callable[[ForumProgram], Iterable[Vector]] = import_module(f"vector_generator.{PACKAGES[area]}.area").vectors
-    return list(make(forum))
+    generate: Callable[[ForumProgram], Iterable[Vector]] = import_module(
+        f"vector_generator.{PACKAGES[area]}.area"
+    ).vectors
+    return list(generate(forum))

@@ -1,4 +1,4 @@
-"""Vectors of the role `compile`: valid bundles, and edits of them."""
+"""Vectors of the role `compile`: valid bundles, and edits to them."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,15 +10,15 @@ from typing import Any
 from vector_generator.forum_program import Compiled, ForumProgram
 from vector_generator.vector import Vector
 from vector_generator.vector_files import BadVector
-from vector_generator.wave_plan_laws import breaches
+from vector_generator.wave_plan_laws import violations
 
-_LONGEST = 160
+_MAX_SHOWN = 160
 BUNDLES = Path(__file__).parent / "bundles"
 ROOT_FOLDER = "bundle"
 INPUTS = "inputs.json"
 WAVE_PLAN = "wave-plan.json"
 WARNINGS = frozenset({"F106", "F303", "F311", "F315", "F506"})
-"""As COMPILE-FIND-002 lists them."""
+"""The codes of warnings (COMPILE-FIND-002)."""
 
 _PLAN_VERIFIED_BY = (
     "the wave plan matches its schema; its digests and waves are recomputed from the specification (wave_plan_laws.py)"
@@ -58,8 +58,8 @@ class Edit:
     new: str | bytes | None = None
     """None removes the file."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    is_the_same_plan: bool = False
-    """The wave plan equals the base's, except for the bundle."""
+    keeps_wave_plan: bool = False
+    """Whether the wave plan equals the one of the base, except for `bundle`."""
 
 
 def vectors_of(
@@ -67,13 +67,15 @@ def vectors_of(
 ) -> Iterator[Vector]:
     bases = {bundle.name: bundle for bundle in bundles}
     files = {name: _files(area, bundle) for name, bundle in bases.items()}
-    compiled = {name: _compiled(forum, files[name], bundle.entry) for name, bundle in bases.items()}
+    compiled = {name: _compile(forum, files[name], bundle.entry) for name, bundle in bases.items()}
     for name, bundle in bases.items():
-        yield _positive(area, bundle, files[name], compiled[name], bundle.facts)
+        yield _valid_vector(area, bundle, files[name], compiled[name], bundle.facts)
     for edit in edits:
-        vector = _edited(area, edit, bases[edit.base], files[edit.base], forum)
-        if edit.is_the_same_plan and _plan_alone(vector.files[WAVE_PLAN]) != _plan_alone(compiled[edit.base].wave_plan):
-            raise BadVector(vector.id, f"its wave plan differs from that of '{edit.base}'")
+        vector = _edited_vector(area, edit, bases[edit.base], files[edit.base], forum)
+        if edit.keeps_wave_plan and _without_bundle(vector.files[WAVE_PLAN]) != _without_bundle(
+            compiled[edit.base].wave_plan
+        ):
+            raise BadVector(vector.id, f"the wave plan differs from the one of '{edit.base}'")
         yield vector
 
 
@@ -83,21 +85,21 @@ def folder_files(folder: Path) -> dict[str, bytes]:
 
 
 def _files(area: str, bundle: ValidBundle) -> dict[str, bytes]:
-    own = bundle.files if bundle.files is not None else folder_files(BUNDLES / area / bundle.name)
-    given = {INPUTS: json.dumps(bundle.inputs).encode() + b"\n"} if bundle.inputs is not None else {}
-    return {f"{ROOT_FOLDER}/{name}": data for name, data in own.items()} | given
+    bundle_files = bundle.files if bundle.files is not None else folder_files(BUNDLES / area / bundle.name)
+    inputs = {INPUTS: json.dumps(bundle.inputs).encode() + b"\n"} if bundle.inputs is not None else {}
+    return {f"{ROOT_FOLDER}/{name}": data for name, data in bundle_files.items()} | inputs
 
 
-def _compiled(forum: ForumProgram, files: Mapping[str, bytes], entry: str) -> Compiled:
-    return forum.compiled(files, entry, ROOT_FOLDER, INPUTS if INPUTS in files else None)
+def _compile(forum: ForumProgram, files: Mapping[str, bytes], entry: str) -> Compiled:
+    return forum.compile(files, entry, ROOT_FOLDER, INPUTS if INPUTS in files else None)
 
 
 def _request(files: Mapping[str, bytes], entry: str) -> dict[str, str]:
-    given = {"inputs": INPUTS} if INPUTS in files else {}
-    return {"input": f"{ROOT_FOLDER}/{entry}", "root": ROOT_FOLDER, **given}
+    inputs = {"inputs": INPUTS} if INPUTS in files else {}
+    return {"input": f"{ROOT_FOLDER}/{entry}", "root": ROOT_FOLDER, **inputs}
 
 
-def _positive(
+def _valid_vector(
     area: str,
     bundle: ValidBundle,
     files: Mapping[str, bytes],
@@ -109,13 +111,13 @@ def _positive(
     id_ = f"{area}/{bundle.name}"
     if compiled.wave_plan is None or compiled.warnings != warnings:
         raise BadVector(id_, f"forum reports {', '.join((*compiled.codes, *compiled.warnings)) or 'nothing'}")
-    own = {name.removeprefix(f"{ROOT_FOLDER}/"): data for name, data in files.items() if name != INPUTS}
-    for breach in breaches(compiled.wave_plan, own):
-        raise BadVector(id_, f"its wave plan breaks {breach}")
+    bundle_files = {name.removeprefix(f"{ROOT_FOLDER}/"): data for name, data in files.items() if name != INPUTS}
+    for violation in violations(compiled.wave_plan, bundle_files):
+        raise BadVector(id_, f"the wave plan violates {violation}")
     plan = json.loads(compiled.wave_plan)
     for pointer, value in facts.items():
-        if at(plan, pointer) != value:
-            raise BadVector(id_, f"at '{pointer}' of its wave plan is {at(plan, pointer)!r}")
+        if value_at(plan, pointer) != value:
+            raise BadVector(id_, f"the wave plan has {value_at(plan, pointer)!r} at '{pointer}', expected {value!r}")
     checked = f"; checked by hand: {', '.join(pointer or 'the whole plan' for pointer in facts)}" if facts else ""
     return Vector(
         id=id_,
@@ -131,15 +133,17 @@ def _positive(
     )
 
 
-def _edited(area: str, edit: Edit, base: ValidBundle, before: Mapping[str, bytes], forum: ForumProgram) -> Vector:
-    files = _changed(area, edit, before)
-    compiled = _compiled(forum, files, base.entry)
-    origin = (f"{area}/{base.name}", _described(edit))
+def _edited_vector(
+    area: str, edit: Edit, base: ValidBundle, before: Mapping[str, bytes], forum: ForumProgram
+) -> Vector:
+    files = _edited_files(area, edit, before)
+    compiled = _compile(forum, files, base.entry)
+    origin = (f"{area}/{base.name}", _describe(edit))
     errors = tuple(sorted(set(edit.codes.split()) - WARNINGS))
     warnings = tuple(sorted(set(edit.codes.split()) & WARNINGS))
     if not errors:
         bundle = ValidBundle(edit.name, edit.title, edit.requirements, entry=base.entry)
-        return _positive(area, bundle, files, compiled, edit.facts, origin, warnings)
+        return _valid_vector(area, bundle, files, compiled, edit.facts, origin, warnings)
     if (compiled.codes, compiled.warnings) != (errors, warnings):
         found = ", ".join((*compiled.codes, *compiled.warnings)) or "nothing"
         raise BadVector(f"{area}/{edit.name}", f"forum reports {found} instead of {edit.codes}")
@@ -157,12 +161,12 @@ def _edited(area: str, edit: Edit, base: ValidBundle, before: Mapping[str, bytes
     )
 
 
-def _plan_alone(data: bytes | None) -> dict[str, Any]:
+def _without_bundle(data: bytes | None) -> dict[str, Any]:
     plan: dict[str, Any] = json.loads(data or b"{}")
     return {name: value for name, value in plan.items() if name != "bundle"}
 
 
-def _changed(area: str, edit: Edit, before: Mapping[str, bytes]) -> dict[str, bytes]:
+def _edited_files(area: str, edit: Edit, before: Mapping[str, bytes]) -> dict[str, bytes]:
     path = edit.file if edit.file == INPUTS else f"{ROOT_FOLDER}/{edit.file}"
     files = dict(before)
     new = edit.new.encode() if isinstance(edit.new, str) else edit.new
@@ -180,25 +184,25 @@ def _changed(area: str, edit: Edit, before: Mapping[str, bytes]) -> dict[str, by
     return files
 
 
-def _described(edit: Edit) -> str:
+def _describe(edit: Edit) -> str:
     if edit.new is None:
         return f"'{edit.file}' was removed"
-    new = _shown(edit.new)
+    new = _quote(edit.new)
     if edit.old is None:
         return f"'{edit.file}' was replaced by {new}"
     return (
-        f"in '{edit.file}', {_shown(edit.old)} was replaced by {new}"
+        f"in '{edit.file}', {_quote(edit.old)} was replaced by {new}"
         if edit.old
         else f"'{edit.file}' was extended by {new}"
     )
 
 
-def _shown(text: str | bytes) -> str:
-    shown = json.dumps(text) if isinstance(text, str) else f'"{text.decode("ascii", "backslashreplace")}"'
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..., {len(text)} characters"
+def _quote(text: str | bytes) -> str:
+    quoted = json.dumps(text) if isinstance(text, str) else f'"{text.decode("ascii", "backslashreplace")}"'
+    return quoted if len(quoted) <= _MAX_SHOWN else f"{quoted[:_MAX_SHOWN]}..., {len(text)} characters"
 
 
-def at(document: Any, pointer: str) -> Any:
+def value_at(document: Any, pointer: str) -> Any:
     """The value at a JSON Pointer, or None."""
     tokens = (token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])
     return reduce(_step, tokens, document)

@@ -1,4 +1,4 @@
-"""`forum` as a program: called by the suite's protocol or with arguments, never imported."""
+"""Runs `forum` as a program, through the suite's protocol or with arguments; it is never imported."""
 
 import json
 import shutil
@@ -21,17 +21,17 @@ class Compiled:
     codes: tuple[str, ...]
     warnings: tuple[str, ...]
     wave_plan: bytes | None
-    """None if there is an error among the findings."""
+    """None if the findings include an error."""
 
 
 class ForumProgram:
-    """One process of `forum conform serve` and a directory for files, while the context lasts."""
+    """A process of `forum conform serve` and a temporary directory; the context manager ends and removes both."""
 
     def __init__(self) -> None:
-        self.program = _found()
+        self.program = _find_program()
         self._folder = TemporaryDirectory(prefix="forum-vectors-")
-        self._served: subprocess.Popen[bytes] | None = None
-        self._asked = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder_count = 0
 
     def __enter__(self) -> Self:
         return self
@@ -39,14 +39,14 @@ class ForumProgram:
     def __exit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None
     ) -> None:
-        if self._served is not None:
-            self._served.communicate()
+        if self._process is not None:
+            self._process.communicate()
         self._folder.cleanup()
 
     def fresh_folder(self) -> Path:
         """An empty directory with a unique name."""
-        self._asked += 1
-        folder = Path(self._folder.name).resolve() / str(self._asked)
+        self._folder_count += 1
+        folder = Path(self._folder.name).resolve() / str(self._folder_count)
         folder.mkdir()
         return folder
 
@@ -55,30 +55,30 @@ class ForumProgram:
         return subprocess.run([self.program, *arguments], cwd=cwd, capture_output=True, check=False)  # noqa: S603
 
     def ask(self, role: str, **members: Any) -> dict[str, Any]:
-        """The answer to one request of the protocol. Paths among the members are absolute."""
-        request = {"protocol": 1, "id": f"request-{self._asked}", "role": role, **members}
-        questions, answers = self._pipes()
+        """Send one request of the protocol and return the answer. Paths in the members must be absolute."""
+        request = {"protocol": 1, "id": f"request-{self._folder_count}", "role": role, **members}
+        requests, answers = self._pipes()
         try:
-            questions.write(json.dumps(request, default=str).encode() + b"\n")
-            questions.flush()
+            requests.write(json.dumps(request, default=str).encode() + b"\n")
+            requests.flush()
             answer = json.loads(answers.readline())
         except (OSError, ValueError) as error:
             raise ForumFailed(f"no answer to {request}") from error
         if not isinstance(answer, dict) or answer.get("protocol") != 1:
-            raise ForumFailed(f"the answer to {request} is {answer}")
+            raise ForumFailed(f"the answer to {request} is not an object of protocol 1: {answer}")
         return answer
 
-    def compiled(self, files: Mapping[str, bytes], entry: str, root: str, inputs: str | None = None) -> Compiled:
+    def compile(self, files: Mapping[str, bytes], entry: str, root: str, inputs: str | None = None) -> Compiled:
         """Compile the bundle in the directory `root` of these files with `forum`."""
         folder = self.fresh_folder()
         for name, data in files.items():
-            path = folder / "given" / name
+            path = folder / "input" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        given = {"inputs": folder / "given" / inputs} if inputs is not None else {}
+        inputs_member = {"inputs": folder / "input" / inputs} if inputs is not None else {}
         output = folder / "wave-plan.json"
-        root_folder = folder / "given" / root
-        answer = self.ask("compile", input=root_folder / entry, root=root_folder, output=output, **given)
+        root_folder = folder / "input" / root
+        answer = self.ask("compile", input=root_folder / entry, root=root_folder, output=output, **inputs_member)
         return Compiled(
             codes=tuple(answer.get("codes", ())),
             warnings=tuple(answer.get("warnings", ())),
@@ -86,17 +86,17 @@ class ForumProgram:
         )
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        if self._served is None:
+        if self._process is None:
             command: Sequence[str] = [self.program, "conform", "serve"]
-            self._served = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
-        if self._served.stdin is None or self._served.stdout is None:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
+        if self._process.stdin is None or self._process.stdout is None:
             raise ForumFailed("the process has no pipes")
-        return self._served.stdin, self._served.stdout
+        return self._process.stdin, self._process.stdout
 
 
-def _found() -> str:
-    beside = Path(sys.executable).with_name("forum")
-    program = str(beside) if beside.is_file() else shutil.which("forum")
+def _find_program() -> str:
+    candidate = Path(sys.executable).with_name("forum")
+    program = str(candidate) if candidate.is_file() else shutil.which("forum")
     if program is None:
         raise ForumFailed("no 'forum' found next to the interpreter or on the PATH")
     return program

@@ -1,4 +1,4 @@
-"""Requirements without a vector, or without a negative one, and the reason for each."""
+"""Requirements without vectors, or without negative vectors, with the reason for each."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ UNCOVERED: Iterable[Uncovered] = (
         "COMPILE-PURE-001 COMPILE-PURE-002 COMPILE-PURE-003 COMPILE-LAYER-002 COMPILE-LAYER-003 COMPILE-UNFOLD-002 "
         "COMPILE-WRITE-001 COMPILE-WRITE-002 COMPILE-WRITE-003 COMPILE-WRITE-004 COMPILE-WRITE-005 COMPILE-WRITE-006 "
         "COMPILE-WRITE-007",
-        "it defines what a compiler writes, and no bundle can break it; the positive vectors compare every byte",
+        "it defines the output of a compiler, so no bundle can violate it; the positive vectors compare every byte",
     ),
     Uncovered(
         "negative",
@@ -46,7 +46,7 @@ UNCOVERED: Iterable[Uncovered] = (
     Uncovered(
         "negative",
         "LEDGER-VERIFY-005",
-        "the protocol has no request for a report, and none that ends in a usage error",
+        "the protocol has no request for a report, and no request that is a usage error",
     ),
     Uncovered(
         "any",
@@ -61,16 +61,16 @@ UNCOVERED: Iterable[Uncovered] = (
     Uncovered(
         "any",
         "RUN-ENGINE-001",
-        "every runner chooses its engines, and entries do not depend on the engine",
+        "each runner chooses its own engines, and entries do not depend on the engine",
     ),
     Uncovered(
         "any",
         "RUN-EXIT-001",
-        "a program under test answers with a verdict; the exit status of the command is not visible",
+        "a program under test answers with a verdict; the suite does not see the exit code of the command",
     ),
 )
 
 
 def lacking(lack: Lack) -> dict[str, str]:
-    """The reason for each requirement without such vectors."""
+    """The reason for each requirement that lacks such vectors."""
     return {id_: entry.reason for entry in UNCOVERED if entry.lacks == lack for id_ in entry.requirements.split()}

@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """`request` and `expected` name files relative to the vector's folder."""
+    """One vector. `request` and `expected` name files relative to the vector's directory."""
 
     id: str
     """Area and name: `ledger/truncated`."""
@@ -18,11 +18,11 @@ class Vector:
     request: Mapping[str, Any]
     expected: Mapping[str, Any]
     verified_by: str
-    """How the expectation was made sure of, by something else than the program that made it."""
+    """How the expectation was verified independently of the program that produced it."""
     level: int | None = None
-    """Of `verify`: the level that the vector is about."""
+    """For the role `verify`: the level that the vector tests."""
     derived_from: str | None = None
-    """The id of the positive vector that a negative one is a mutation of."""
+    """For a negative vector: the id of the positive vector that was mutated."""
     mutation: str | None = None
-    """The single change to it."""
+    """The one change to that vector."""
     files: Mapping[str, bytes] = field(default_factory=dict)

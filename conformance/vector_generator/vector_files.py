@@ -31,7 +31,7 @@ class BadVector(Exception):
 
 
 def is_negative(case: Mapping[str, Any]) -> bool:
-    """As defined in vectors/README.md."""
+    """Whether a case is negative, as defined in vectors/README.md."""
     return is_negative_case(case["role"], case["request"], case["expected"])
 
 
@@ -62,18 +62,18 @@ def files_of(vectors: Iterable[Vector]) -> dict[str, bytes]:
     return files
 
 
-def refuse_bad(area: str, vectors: Iterable[Vector], elsewhere: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise for the first invalid vector. `elsewhere` has the cases of the other areas."""
-    cases = dict(elsewhere)
+def refuse_bad(area: str, vectors: Iterable[Vector], other_cases: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise BadVector for the first invalid vector. `other_cases` are the cases of the other areas."""
+    cases = dict(other_cases)
     vectors = list(vectors)
     for vector in vectors:
         if vector.id in cases:
-            raise BadVector(vector.id, "there are two of this id")
+            raise BadVector(vector.id, "two vectors have this id")
         cases[vector.id] = case_of(vector)
     known = {id_ for ids in requirements().values() for id_ in ids}
     for vector in vectors:
         if not _ID.fullmatch(vector.id) or not vector.id.startswith(f"{area}/"):
-            raise BadVector(vector.id, f"its id is not of the form '{area}/kebab-name'")
+            raise BadVector(vector.id, f"the id must have the form '{area}/lower-case-name'")
         _refuse_bad_requirements(vector, known)
         _refuse_bad_origin(vector, cases)
         _refuse_bad_files(vector)
@@ -81,17 +81,17 @@ def refuse_bad(area: str, vectors: Iterable[Vector], elsewhere: Mapping[str, Map
 
 def _refuse_bad_requirements(vector: Vector, known: set[str]) -> None:
     if not vector.requirements:
-        raise BadVector(vector.id, "it names no requirement")
+        raise BadVector(vector.id, "no requirement is given")
     if unknown := sorted(set(vector.requirements) - known):
-        raise BadVector(vector.id, f"no page of docs/spec has {', '.join(unknown)}")
+        raise BadVector(vector.id, f"docs/spec has no requirement {', '.join(unknown)}")
 
 
 def _refuse_bad_origin(vector: Vector, cases: Mapping[str, Mapping[str, Any]]) -> None:
     if (vector.derived_from is None) != (vector.mutation is None):
-        raise BadVector(vector.id, "'derived_from' and 'mutation' are given together")
+        raise BadVector(vector.id, "only one of 'derived_from' and 'mutation' is given")
     if vector.derived_from is None:
         if is_negative(cases[vector.id]):
-            raise BadVector(vector.id, "it is negative, but does not name the vector that it was derived from")
+            raise BadVector(vector.id, "a negative vector needs 'derived_from'")
         return
     origin = cases.get(vector.derived_from)
     if origin is None or is_negative(origin):
@@ -103,17 +103,17 @@ def _refuse_bad_files(vector: Vector) -> None:
         if not _FILE.fullmatch(name) or name == CASE or ".." in name.split("/"):
             raise BadVector(vector.id, f"'{name}' is not a valid file name")
     if len({name.lower() for name in vector.files}) < len(vector.files):
-        raise BadVector(vector.id, "two of its files differ only in case")
-    named = [vector.request[member] for member in _PATHS if member in vector.request]
+        raise BadVector(vector.id, "two file names differ only in case")
+    paths = [vector.request[member] for member in _PATHS if member in vector.request]
     # A missing workflow is a valid case.
-    named = named if vector.role != "compile" else [path for path in named if path != vector.request["input"]]
-    for path in [*named, *([vector.expected["output"]] if "output" in vector.expected else [])]:
+    paths = paths if vector.role != "compile" else [path for path in paths if path != vector.request["input"]]
+    for path in [*paths, *([vector.expected["output"]] if "output" in vector.expected else [])]:
         if not any(name == path or name.startswith(f"{path}/") for name in vector.files):
-            raise BadVector(vector.id, f"it names '{path}', which is not among its files")
+            raise BadVector(vector.id, f"'{path}' is named, but it is not a file of the vector")
 
 
 def read_set(folder: Path) -> dict[str, bytes]:
-    """Every file of a set but its manifest, by its path."""
+    """Every file of the vectors except the manifest, by path."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     found.pop(MANIFEST, None)
@@ -138,14 +138,14 @@ def manifest_of(files: Mapping[str, bytes]) -> bytes:
 
 
 def write_set(folder: Path, files: Mapping[str, bytes], areas: Collection[str]) -> None:
-    """Write these files, remove others of these areas, and write the manifest."""
-    there = read_set(folder)
-    for path in there.keys() - files.keys():
+    """Write these files, remove all other files of these areas, and write the manifest."""
+    existing = read_set(folder)
+    for path in existing.keys() - files.keys():
         if path.split("/")[0] in areas:
             (folder / path).unlink()
     for path, data in files.items():
-        is_made = path.split("/")[0] in areas
-        if path not in there or (is_made and there[path] != data):
+        is_generated = path.split("/")[0] in areas
+        if path not in existing or (is_generated and existing[path] != data):
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(data)
     for directory in sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True):

@@ -13,10 +13,12 @@ from vector_generator.requirements import ROOT
 
 Json = dict[str, Any]
 
-SHIPPED = {f"forum:default/{name}": ROOT / "manifests" / "default" / name for name in ("roster.yaml", "policy.yaml")}
+DEFAULT_FILES = {
+    f"forum:default/{name}": ROOT / "manifests" / "default" / name for name in ("roster.yaml", "policy.yaml")
+}
 
 
-def breaches(data: bytes, bundle: Mapping[str, bytes]) -> Iterator[str]:
+def violations(data: bytes, bundle: Mapping[str, bytes]) -> Iterator[str]:
     """The invariants that a wave plan violates, given its bundle."""
     try:
         plan: Json = read_form(data)
@@ -26,19 +28,19 @@ def breaches(data: bytes, bundle: Mapping[str, bytes]) -> Iterator[str]:
     if errors := [error.message for error in wave_plan_validator().iter_errors(plan)]:
         yield f"wave-plan.schema.json: {errors[0]}"
         return
-    yield from _breached_digests(plan, bundle)
-    yield from _breached_names(plan)
-    if plan["waves"] != layered(plan):
-        yield "COMPILE-LAYER-001: the waves are not those that the edges ask for"
+    yield from _digest_violations(plan, bundle)
+    yield from _reference_violations(plan)
+    if plan["waves"] != waves_of(plan):
+        yield "COMPILE-LAYER-001: the waves do not follow from the edges"
     for id_, task in plan["tasks"].items():
-        yield from (f"{problem} in task '{id_}'" for problem in _breached_orders(task))
-    yield from _unsorted_lists(plan)
+        yield from (f"{problem} in task '{id_}'" for problem in _order_violations(task))
+    yield from _sorting_violations(plan)
 
 
-def layered(plan: Json) -> list[list[str]]:
-    """The waves of COMPILE-LAYER-001 and 002."""
+def waves_of(plan: Json) -> list[list[str]]:
+    """The waves that COMPILE-LAYER-001 and 002 require."""
     tasks: Json = plan["tasks"]
-    needs = {id_: set(needed(task)) for id_, task in tasks.items()}
+    needs = {id_: set(dependencies(task)) for id_, task in tasks.items()}
     level: dict[str, int] = {}
     while len(level) < len(tasks):
         ready = [id_ for id_ in tasks if id_ not in level and needs[id_] <= level.keys()]
@@ -50,8 +52,8 @@ def layered(plan: Json) -> list[list[str]]:
     return [layer[start : start + size] for layer in layers for start in range(0, len(layer), size)]
 
 
-def needed(task: Json) -> Iterator[str]:
-    """The tasks that a task needs by an edge or a foreach."""
+def dependencies(task: Json) -> Iterator[str]:
+    """The tasks that a task depends on through edges or its foreach."""
     for edge in task.get("needs", []):
         yield from [edge["task"]] if edge["edge"] == "order" else sources(edge["from"])
     if "foreach" in task:
@@ -70,26 +72,28 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _breached_digests(plan: Json, bundle: Mapping[str, bytes]) -> Iterator[str]:
+def _digest_violations(plan: Json, bundle: Mapping[str, bytes]) -> Iterator[str]:
     rest = {name: value for name, value in plan.items() if name not in ("bundle", "digest")}
     if plan["digest"] != _digest(rfc8785.dumps(rest)):
         yield "COMPILE-WRITE-002: the digest does not match the document"
     if any(name != _digest(rfc8785.dumps(schema)) for name, schema in plan["schemas"].items()):
         yield "COMPILE-WRITE-003: the key of a schema is not its digest"
-    read = {**bundle, **{name: path.read_bytes() for name, path in SHIPPED.items()}}
+    read = {**bundle, **{name: path.read_bytes() for name, path in DEFAULT_FILES.items()}}
     for file in plan["bundle"]:
         data = read.get(file["path"])
         if data is None or (file["digest"], file["bytes"]) != (_digest(data), len(data)):
             yield f"COMPILE-WRITE-002: '{file['path']}' is not a file of the bundle"
 
 
-def _breached_names(plan: Json) -> Iterator[str]:
+def _reference_violations(plan: Json) -> Iterator[str]:
     tasks, adapters, agents = plan["tasks"], plan["adapters"], plan["agents"]
     values = [*plan["outputs"].values()]
     for task in tasks.values():
         values += [condition["from"] for condition in task.get("when", [])]
-    named = {name for task in tasks.values() for name in needed(task)} | {n for value in values for n in sources(value)}
-    if not named <= tasks.keys():
+    referenced = {name for task in tasks.values() for name in dependencies(task)} | {
+        n for value in values for n in sources(value)
+    }
+    if not referenced <= tasks.keys():
         yield "COMPILE-LAYER-003: a reference to a task that does not exist"
     workers = {task["agent"] for task in tasks.values() if "agent" in task}
     judges = {check["agent"] for task in tasks.values() for check in task.get("accept", []) if "agent" in check}
@@ -100,7 +104,7 @@ def _breached_names(plan: Json) -> Iterator[str]:
         yield "COMPILE-WRITE-004: a reference to an adapter that does not exist"
 
 
-def _breached_orders(task: Json) -> Iterator[str]:
+def _order_violations(task: Json) -> Iterator[str]:
     edges = task.get("needs", [])
     order = [edge["task"] for edge in edges if edge["edge"] == "order"]
     data = [edge["as"] for edge in edges if edge["edge"] == "data"]
@@ -112,7 +116,7 @@ def _breached_orders(task: Json) -> Iterator[str]:
     kinds = [("schema", "command", "agent").index(*check) for check in task.get("accept", [])]
     if kinds != sorted(kinds):
         yield "COMPILE-WRITE-006: checks out of order"
-    if any(not _is_joined(text) for text in _texts(task)):
+    if any(not _is_normalized(text) for text in _texts(task)):
         yield "COMPILE-WRITE-005: a text with an empty part, or with two strings side by side"
 
 
@@ -125,12 +129,12 @@ def _texts(task: Json) -> Iterator[list[Any]]:
         yield from check.get("command", [])
 
 
-def _is_joined(parts: list[Any]) -> bool:
+def _is_normalized(parts: list[Any]) -> bool:
     pairs = pairwise(parts)
     return "" not in parts and not any(isinstance(one, str) and isinstance(two, str) for one, two in pairs)
 
 
-def _unsorted_lists(plan: Json) -> Iterator[str]:
+def _sorting_violations(plan: Json) -> Iterator[str]:
     policy = plan["policy"]
     lists: list[Iterable[str]] = [*policy["allow"].values(), policy["privacy"]["scrub_env"]]
     lists += [adapter.get("env", []) for adapter in plan["adapters"].values()]

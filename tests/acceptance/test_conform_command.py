@@ -26,7 +26,7 @@ ANSWERED = [
     "runs/failure-stop",
     "runs/route-without-an-agent",
     "runs/decide",
-    "runs/edited-and-resumed",
+    "runs/resume-after-an-edit",
     "runs/resume-a-sealed-run",
     "runs/redact",
     "runs/reuse-from",

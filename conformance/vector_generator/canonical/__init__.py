@@ -1,1 +1,1 @@
-"""Vectors of canonical bytes."""
+"""Vectors of the canonical form."""

@@ -29,16 +29,16 @@ PUBLISHED = {
 }
 """Published cases, copied unchanged; ATTRIBUTION.md names their source."""
 COUNT = 1_000
-"""The number of published numbers in a vector: as many as the first published digest covers."""
+"""The number of published numbers in a vector: the first published digest covers this many."""
 
-_ALSO = {
+_OTHER_REQUIREMENTS = {
     "number-largest-integers": ("LEDGER-LINE-004",),
     "money-and-time": ("LEDGER-LINE-004",),
     "string-surrogate-pair": ("LEDGER-LINE-003",),
     "white-space": ("LEDGER-LINE-003",),
     "nested-64-deep": ("LEDGER-LINE-003",),
 }
-"""What a text expects in addition to its canonical form."""
+"""Other requirements that a text tests."""
 _FIRST_NORMAL = 0x0010000000000000
 _FORMS_WITH_LARGE_INTEGERS = (
     "number-floats-beyond-integers",
@@ -58,9 +58,9 @@ def vectors(_forum: ForumProgram) -> Iterator[Vector]:
     for form, verified_by in [*_published(), (_numbers(), _SEQUENCE), *((_encoded(form), _BY_HAND) for form in FORMS)]:
         name, title, text, output = form
         texts[name] = text
-        yield _positive(name, title, text, output, verified_by)
+        yield _valid_vector(name, title, text, output, verified_by)
     for requirement, refusals in REFUSALS.items():
-        yield from (_negative(refusal, requirement, texts[refusal.base]) for refusal in refusals)
+        yield from (_refused_vector(refusal, requirement, texts[refusal.base]) for refusal in refusals)
 
 
 Encoded = tuple[str, str, bytes, bytes]
@@ -92,22 +92,22 @@ def _numbers() -> Encoded:
     return "published-numbers", title, text.encode(), b"[" + b",".join(forms) + b"]"
 
 
-def _positive(name: str, title: str, text: bytes, output: bytes, verified_by: str) -> Vector:
+def _valid_vector(name: str, title: str, text: bytes, output: bytes, verified_by: str) -> Vector:
     vector = f"{AREA}/{name}"
-    if rfc8785.dumps(strictly_read(text)) != output:
-        raise BadVector(vector, "rfc8785 writes another form")
+    if rfc8785.dumps(read_strictly(text)) != output:
+        raise BadVector(vector, "rfc8785 writes a different form")
     try:
         read_form(output)
     except NotCanonical as error:
-        # A large double is written with all its digits, which a reader takes for an integer that is out of range.
+        # A large double is written with all its digits, so a reader takes it for an integer out of range.
         if name not in _FORMS_WITH_LARGE_INTEGERS:
-            raise BadVector(vector, f"the judge does not read it: {error}") from error
+            raise BadVector(vector, f"the judge rejects the form: {error}") from error
         verified_by = verified_by.removesuffix(_AND_THE_JUDGE)
     return Vector(
         id=vector,
         title=title,
         role="canonicalize",
-        requirements=(FORM, *_ALSO.get(name, ())),
+        requirements=(FORM, *_OTHER_REQUIREMENTS.get(name, ())),
         request={"input": INPUT},
         expected={"verdict": "valid", "output": OUTPUT},
         verified_by=verified_by,
@@ -115,17 +115,17 @@ def _positive(name: str, title: str, text: bytes, output: bytes, verified_by: st
     )
 
 
-def _negative(refusal: Refusal, requirement: str, base: bytes) -> Vector:
+def _refused_vector(refusal: Refusal, requirement: str, base: bytes) -> Vector:
     vector = f"{AREA}/{refusal.name}"
     if refusal.old not in base:
         raise BadVector(vector, f"'{refusal.base}' does not contain {refusal.old!r}")
     text = base.replace(refusal.old, refusal.new, 1) if refusal.old else base + refusal.new
     try:
-        rfc8785.dumps(strictly_read(text))
+        rfc8785.dumps(read_strictly(text))
     except ValueError:
         pass
     else:
-        raise BadVector(vector, "it has a form")
+        raise BadVector(vector, "the text has a canonical form")
     return Vector(
         id=vector,
         title=refusal.title,
@@ -135,22 +135,22 @@ def _negative(refusal: Refusal, requirement: str, base: bytes) -> Vector:
         expected={"verdict": "invalid"},
         verified_by=_REFUSED,
         derived_from=f"{AREA}/{refusal.base}",
-        mutation=_told(refusal),
+        mutation=_describe(refusal),
         files={INPUT: text},
     )
 
 
-def _told(refusal: Refusal) -> str:
-    new = _shown(refusal.new) or "nothing"
-    return f"{_shown(refusal.old)} became {new}" if refusal.old else f"{new} was added at the end"
+def _describe(refusal: Refusal) -> str:
+    new = _printable(refusal.new) or "nothing"
+    return f"{_printable(refusal.old)} is replaced by {new}" if refusal.old else f"{new} is appended"
 
 
-def _shown(data: bytes) -> str:
+def _printable(data: bytes) -> str:
     """Bytes as unambiguous text."""
     return "".join(chr(byte) if 0x20 <= byte < 0x7F else f"<{byte:02x}>" for byte in data)
 
 
-def strictly_read(text: bytes) -> Any:
+def read_strictly(text: bytes) -> Any:
     """The value of a text by PROTOCOL.md; ValueError if it is rejected."""
     value = json.loads(
         text.decode("utf-8"),
@@ -159,7 +159,7 @@ def strictly_read(text: bytes) -> Any:
         parse_constant=refuse_constant,
         object_pairs_hook=each_key_once,
     )
-    # A lone surrogate has no UTF-8, which is found here: escaped in the text, it passes all of the above.
+    # An escaped lone surrogate passes all the checks above, but it cannot be encoded in UTF-8.
     json.dumps(value, ensure_ascii=False).encode()
     return value
 

@@ -63,7 +63,7 @@ BYTES = (
     Refusal("utf-8-overlong-null", "U+0000 in two bytes", "string-empty", b'""', b'"\xc0\x80"'),
     Refusal("utf-8-truncated", "A truncated character of three bytes", "string-empty", b'""', b'"\xe2\x82"'),
     Refusal("utf-8-continuation-alone", "A continuation byte alone", "string-empty", b'""', b'"\x80"'),
-    Refusal("utf-8-surrogate", "A surrogate in three bytes", "string-empty", b'""', b'"\xed\xa0\x80"'),
+    Refusal("utf-8-surrogate", "A surrogate encoded in three bytes", "string-empty", b'""', b'"\xed\xa0\x80"'),
     Refusal(
         "utf-8-surrogate-pair", "A surrogate pair in six bytes", "string-empty", b'""', b'"\xed\xa0\xbd\xed\xb8\x82"'
     ),
@@ -87,7 +87,13 @@ NUMBERS = (
         b"100000000000000000000000000000",
     ),
     Refusal("number-overflow", "A number that is too large for a double", "top-level-number", b"1e0", b"1e400"),
-    Refusal("number-overflow-negative", "The same below zero", "top-level-number", b"1e0", b"-1E400"),
+    Refusal(
+        "number-overflow-negative",
+        "A negative number that is too large for a double",
+        "top-level-number",
+        b"1e0",
+        b"-1E400",
+    ),
     Refusal(
         "number-just-too-large",
         "The first decimal that rounds beyond the largest double",
@@ -116,7 +122,7 @@ TEXTS = (
     Refusal("two-values", "Two values", "two-members", b"", b"{}"),
     Refusal("text-truncated", "A truncated text", "two-members", b"2}", b"2"),
     Refusal("extra-bracket", "An extra bracket", "two-members", b"", b"}"),
-    Refusal("mismatched-brackets", "A bracket closed by another", "array-order", b'"a"]', b'"a"}'),
+    Refusal("mismatched-brackets", "A bracket that a brace closes", "array-order", b'"a"]', b'"a"}'),
     Refusal("trailing-comma-in-an-array", "A comma after the last item", "array-order", b'"a"]', b'"a",]'),
     Refusal("trailing-comma-in-an-object", "A comma after the last member", "two-members", b"2}", b"2,}"),
     Refusal("comma-missing", "No comma between two members", "two-members", b", ", b" "),

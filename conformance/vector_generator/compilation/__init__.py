@@ -1,1 +1,1 @@
-"""Vectors of compiling: bundle in, wave plan out."""
+"""Compile vectors: bundles and their wave plans."""

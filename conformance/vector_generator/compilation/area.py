@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from vector_generator.bundle_vectors import ValidBundle, folder_files, vectors_of
 from vector_generator.compilation.edits import EDITS
-from vector_generator.compilation.valid_bundles import SOUND
+from vector_generator.compilation.valid_bundles import VALID_BUNDLES
 from vector_generator.forum_program import ForumProgram
 from vector_generator.requirements import ROOT
 from vector_generator.vector import Vector
@@ -13,7 +13,7 @@ EXAMPLES = ROOT / "manifests" / "examples"
 
 
 def vectors(forum: ForumProgram) -> Iterator[Vector]:
-    yield from vectors_of("compile", (*SOUND, *_examples()), EDITS, forum)
+    yield from vectors_of("compile", (*VALID_BUNDLES, *_examples()), EDITS, forum)
 
 
 def _examples() -> Iterator[ValidBundle]:

@@ -23,12 +23,12 @@ _PARTS_FILE = {"items": {"$ref": "#/$defs/file:schemas~1body.json/$defs/text"}, 
 _FILES = {"file:schemas/body.json": _BODY_FILE, "file:schemas/parts/a+b.json": _PARTS_FILE}
 
 
-def _logs(*which: str) -> dict[str, list[dict[str, str]]]:
-    return {"list": [{"task": f"log[{instance}]"} for instance in which]}
+def _logs(*instances: str) -> dict[str, list[dict[str, str]]]:
+    return {"list": [{"task": f"log[{instance}]"} for instance in instances]}
 
 
-SOUND = (
-    ValidBundle("minimal", "One task: the whole wave plan, except for the digests",
+VALID_BUNDLES = (
+    ValidBundle("minimal", "One task; the whole wave plan is compared, except for the digests",
         "COMPILE-WRITE-001 COMPILE-WRITE-002 COMPILE-WRITE-006 COMPILE-PURE-003 COMPILE-FIND-003 COMPILE-CODE-001",
         {
             "/apiVersion": "forum/v1", "/kind": "WavePlan", "/metadata": {"name": "case"}, "/inputs": {},
@@ -40,7 +40,7 @@ SOUND = (
     ValidBundle("waves", "Waves as early as the edges allow, split to max_parallel, sorted by code points",
         "COMPILE-LAYER-001 COMPILE-LAYER-002 COMPILE-LAYER-003 COMPILE-PURE-001 COMPILE-FIND-001 COMPILE-FIND-002",
         {"/waves": [["free", "start"], ["Z", "a", "a10"], ["a2", "b", "d"], ["late"], ["end"]]}),
-    ValidBundle("order", "A bundle whose keys and documents may be reordered",
+    ValidBundle("order", "A bundle whose keys and documents can be reordered without effect",
         "COMPILE-PURE-002 COMPILE-WRITE-006",
         {"/agents/writer/keywords": ["Notes", "draft", "write"], "/adapters/shell/env": ["LANG", "PATH", "TZ"],
          "/policy/allow/commands": ["git", "ls"], "/metadata": {"name": "case", "description": "A case."}}),
@@ -56,7 +56,7 @@ SOUND = (
         {"/waves/0": ["closed", "either", "named", "open"],
          "/tasks/sum/needs/2/from": {"task": "named", "select": "/7"},
          "/tasks/sum/needs/1/from": {"task": "closed", "select": "/items/1"}}),
-    ValidBundle("matrix", "A task for every combination; lists, parts of them, and one instance",
+    ValidBundle("matrix", "A task for every combination, and references to all, some or one of them",
         "COMPILE-MATRIX-001 COMPILE-MATRIX-002 COMPILE-WRITE-006 COMPILE-WRITE-007 COMPILE-LAYER-002",
         {
             "/waves": [
@@ -81,7 +81,7 @@ SOUND = (
             "/outputs/one": {"task": "build[fast=true,os=linux,size=10]"},
             "/outputs/logs": _logs("lang=en,part=1", "lang=en,part=2"),
         }),
-    ValidBundle("foreach", "A foreach stays one task; a reference to it means all its instances",
+    ValidBundle("foreach", "A foreach is one task in the wave plan; a reference to it means all its instances",
         "COMPILE-FOREACH-001 COMPILE-WRITE-007 COMPILE-LAYER-001",
         {
             "/waves": [["find"], ["look"], ["again", "sum"], ["late"]],
@@ -91,7 +91,7 @@ SOUND = (
                 {"as": "titles", "edge": "data", "expects": [_ARRAY], "from": {"each": "look", "item": "/title"}}],
             "/outputs/titles": {"each": "look", "item": "/title"},
         }),
-    ValidBundle("unfold", "Plans that use plans: ids, edges, conditions, values and outputs",
+    ValidBundle("unfold", "The ids, edges, conditions, values and outputs of used plans",
         "COMPILE-UNFOLD-001 COMPILE-UNFOLD-002 COMPILE-UNFOLD-003 COMPILE-UNFOLD-004 COMPILE-UNFOLD-005 "
         "COMPILE-WRITE-007",
         {
@@ -129,13 +129,13 @@ SOUND = (
                 "text": {"task": f"{_DE}/plan", "select": "/text"},
             }},
         }),
-    ValidBundle("budgets", "Budgets that a run can meet: prices, limits and calls that just fit",
+    ValidBundle("budgets", "Prices, limits and call budgets that just suffice",
         "COMPILE-BUDGET-001 COMPILE-BUDGET-002 COMPILE-BUDGET-003",
         {"/tasks/draft/budget": {"calls": 2, "micro_usd": 2_000_000, "wall_ms": 120_000, "tokens": 5000},
          "/agents/operator/limits": {"micro_usd": 0}}),
-    ValidBundle("without-prices", "Adapters without prices, and no money budget", "COMPILE-BUDGET-001",
+    ValidBundle("without-prices", "Adapters without prices, and no usd budget", "COMPILE-BUDGET-001",
         {"/adapters/server/prices": None, "/policy/budget": {}}),
-    ValidBundle("serialization", "What a wave plan contains, omits and sorts",
+    ValidBundle("serialization", "Members that a wave plan contains, omits or sorts",
         "COMPILE-WRITE-004 COMPILE-WRITE-005 COMPILE-WRITE-006",
         {
             "/adapters/unused": {"type": "scripted"}, "/adapters/far": None, "/agents/idle": None,
@@ -156,7 +156,7 @@ SOUND = (
             "/tasks/route": {"lane": "auto", "instruction": ["Route."], "escalate": ["frontier"]},
             "/tasks/other/output": _TEXT, "/waves": [["list", "other"], ["route"], ["draft"]],
         }),
-    ValidBundle("schemas", "Schemas by their digests, with the files that they refer to as definitions",
+    ValidBundle("schemas", "Schemas are stored by digest, and the files that they refer to become definitions",
         "COMPILE-WRITE-003 COMPILE-WRITE-002",
         {
             "/schemas/0cc586f6c1fc3ec89a6bbb491dd71205b098be99bcc7b1dbe6b6bc6779b2b972": {
@@ -175,7 +175,7 @@ SOUND = (
     ValidBundle("large", "A plan of 101 tasks, used once", "COMPILE-UNFOLD-001 COMPILE-MATRIX-001",
         {"/waves/25": ["many[a=0,b=0,c=0]/one"], "/waves/26": None,
          "/waves/0/0": "many[a=0,b=0,c=0]/hundred[a=0,b=0]"}),
-    ValidBundle("wide", "Instances that need instances", "COMPILE-UNFOLD-001 COMPILE-MATRIX-002",
+    ValidBundle("wide", "Instances that depend on instances", "COMPILE-UNFOLD-001 COMPILE-MATRIX-002",
         {"/waves/2": ["draft[a=0,b=0,c=0]", "draft[a=0,b=0,c=1]", "draft[a=0,b=1,c=0]", "draft[a=0,b=1,c=1]"],
          "/tasks/end/needs/7": {"edge": "order", "task": "log[a=1,b=1,c=1]"}}),
     ValidBundle("long", "An instruction of 100,019 characters", "COMPILE-UNFOLD-001",

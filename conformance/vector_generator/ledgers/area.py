@@ -1,4 +1,4 @@
-"""The area `ledger`: valid and incomplete run directories and bare ledgers, and some with one fault."""
+"""The area `ledger`: run directories and bare ledgers that are valid, incomplete or have one fault."""
 
 from collections.abc import Iterator
 

@@ -18,24 +18,24 @@ TORN = b'{"actor":"run'
 EXAMPLE_ARCHIVE = "1cb67c37c007fdc298f436eb416e170ea8f5c5a1946af02bc00ca697307bed55"
 MAX_LINE = 65_535
 TORN_TAIL = {"file": "ledger.jsonl", "bytes": len(TORN), "digest": hashlib.sha256(TORN).hexdigest()}
-READ = {"name": "entries.jsonl", "bytes": len(TORN), "digest": hashlib.sha256(TORN).hexdigest()}
+IMPORTED_FILE = {"name": "entries.jsonl", "bytes": len(TORN), "digest": hashlib.sha256(TORN).hexdigest()}
 
 
 def worked_example() -> Record:
     """The worked example of docs/spec/ledger.md. The fake ledger must have exactly the bytes that the page shows."""
     page = (SPECIFICATION / "ledger.md").read_text(encoding="utf-8")
     found = re.search(r"```jsonl\n(.*?)```", page, re.DOTALL)
-    shown = found.group(1).encode() if found else b""
-    entries = [json.loads(line) for line in shown.splitlines()]
+    example = found.group(1).encode() if found else b""
+    entries = [json.loads(line) for line in example.splitlines()]
     three = Body(b"three\n")
-    record = Record(tuple(_unchained(entry) for entry in entries), {three.digest: three})
+    record = Record(tuple(_without_chain(entry) for entry in entries), {three.digest: three})
     archive = archive_of(members_of(record))
-    if ledger_of(lines_of(record.entries)) != shown or hashlib.sha256(archive).hexdigest() != EXAMPLE_ARCHIVE:
-        raise ValueError("the worked example of ledger.md contradicts itself")
+    if ledger_of(lines_of(record.entries)) != example or hashlib.sha256(archive).hexdigest() != EXAMPLE_ARCHIVE:
+        raise ValueError("the worked example of ledger.md differs from the fake ledger")
     return record
 
 
-def _unchained(entry: dict[str, Any]) -> dict[str, Any]:
+def _without_chain(entry: dict[str, Any]) -> dict[str, Any]:
     data = {key: value for key, value in entry["data"].items() if key != "root"}
     return {key: value for key, value in {**entry, "data": data}.items() if key != "prev"}
 
@@ -48,7 +48,7 @@ def notes() -> Record:
     return builder.sealed()
 
 
-def named_twice() -> Record:
+def body_referenced_twice() -> Record:
     """0 run.opened, 1 x-note, 2 x-note with the same bodies, 3 run.sealed."""
     builder = RunBuilder()
     builder.add("x-note", bodies={"plain": ONE, "salted": THREE})
@@ -56,7 +56,7 @@ def named_twice() -> Record:
     return builder.sealed()
 
 
-def redacted_later() -> Record:
+def redacted_after_the_seal() -> Record:
     """0 run.opened, 1 x-note with two bodies, 2 run.sealed, 3 body.redacted, 4 run.sealed."""
     builder = RunBuilder()
     builder.add("x-note", bodies={"first": ONE, "second": TWO})
@@ -73,7 +73,7 @@ def redacted_salted() -> Record:
     return builder.sealed()
 
 
-def sealed_again() -> Record:
+def note_after_the_seal() -> Record:
     """0 run.opened, 1 run.sealed, 2 x-note, 3 run.sealed."""
     builder = RunBuilder()
     builder.sealed()
@@ -81,7 +81,7 @@ def sealed_again() -> Record:
     return builder.sealed()
 
 
-def repaired_later() -> Record:
+def repaired_after_the_seal() -> Record:
     """0 run.opened, 1 run.sealed, 2 run.repaired, 3 run.sealed."""
     builder = RunBuilder()
     builder.sealed()
@@ -98,17 +98,17 @@ def repaired() -> Record:
 
 
 def imported() -> Record:
-    """0 run.opened, with where its entries come from, 1 x-note, 2 run.sealed."""
-    return imported_from([READ])
+    """0 run.opened with the source of its entries, 1 x-note, 2 run.sealed."""
+    return imported_from([IMPORTED_FILE])
 
 
 def imported_from(files: Sequence[Mapping[str, Any]]) -> Record:
     source = {"format": "forum-engine", "files": files, "records": 1, "check": "ok"}
-    record = facts(0, mode="imported", imported=source).make(_noted({"record": 0}))
+    record = facts(0, mode="imported", imported=source).make(_with_note({"record": 0}))
     return body(0, "notice", Body(b"from records of another program")).make(record)
 
 
-def _noted(data: dict[str, Any], **members: Any) -> Record:
+def _with_note(data: dict[str, Any], **members: Any) -> Record:
     builder = RunBuilder()
     builder.add("x-note", data, **members)
     return builder.sealed()
@@ -116,16 +116,16 @@ def _noted(data: dict[str, Any], **members: Any) -> Record:
 
 def longest_line() -> Record:
     """The line of entry 1 has 65,535 bytes."""
-    short = len(lines_of(_noted({"text": ""}).entries)[1])
-    return _noted({"text": "x" * (MAX_LINE - short)})
+    short = len(lines_of(_with_note({"text": ""}).entries)[1])
+    return _with_note({"text": "x" * (MAX_LINE - short)})
 
 
 def deepest_line() -> Record:
-    """The entry, its data, and 62 lists."""
+    """Entry 1 is nested 64 levels deep: the entry, its data, and 62 lists."""
     nested: Any = []
     for _ in range(61):
         nested = [nested]
-    return _noted({"nested": nested})
+    return _with_note({"nested": nested})
 
 
 def paddings() -> Record:
@@ -135,7 +135,7 @@ def paddings() -> Record:
     return builder.sealed()
 
 
-def of_the_lines() -> Iterator[Base]:
+def line_bases() -> Iterator[Base]:
     lines = ("LEDGER-LINE-001", "LEDGER-LINE-003", "LEDGER-LINE-005", "LEDGER-ENTRY-001")
     yield Base(
         "worked-example",
@@ -150,22 +150,22 @@ def of_the_lines() -> Iterator[Base]:
         "characters-that-do-not-end-a-line",
         "strings and keys contain line separators, CR, NUL and characters beyond the BMP, in canonical form",
         lines,
-        _noted({"text": text, "\u20ac": 1, "\U0001f600": 2, "\ufb33": 3}),
+        _with_note({"text": text, "\u20ac": 1, "\U0001f600": 2, "\ufb33": 3}),
         level=1,
     )
     yield Base(
         "integers-at-the-limits",
         "the largest and the smallest integer, and zero",
         ("LEDGER-LINE-004", "LEDGER-LINE-005"),
-        _noted({"largest": 2**53 - 1, "smallest": -(2**53) + 1, "zero": 0}),
+        _with_note({"largest": 2**53 - 1, "smallest": -(2**53) + 1, "zero": 0}),
         level=1,
     )
 
 
-def of_entries() -> Iterator[Base]:
+def entry_bases() -> Iterator[Base]:
     yield Base(
         "imported",
-        "a ledger imported from records of another program says so and has no plan",
+        "a ledger imported from records of another program names its source and has no plan",
         ("LEDGER-KIND-001",),
         imported(),
         level=1,
@@ -181,7 +181,7 @@ def of_entries() -> Iterator[Base]:
         "user-entry-with-any-data",
         "an x- entry by a person with its own data and bodies, at the same time as the previous entry",
         ("LEDGER-ENTRY-002", "LEDGER-ENTRY-003", "LEDGER-ENTRY-005"),
-        _noted(
+        _with_note(
             {"flag": True, "none": None, "list": [1, "two", {}]}, causes=[0], bodies={"own_name_1": ONE},
             actor="person:ada", at="2026-11-15T09:00:00.000000Z",
         ),
@@ -189,7 +189,7 @@ def of_entries() -> Iterator[Base]:
     )  # fmt: skip
 
 
-def of_bodies() -> Iterator[Base]:
+def body_bases() -> Iterator[Base]:
     yield Base(
         "notes",
         "two entries without a plan, three bodies, one of them salted, and a seal",
@@ -203,7 +203,7 @@ def of_bodies() -> Iterator[Base]:
         "body-referenced-twice",
         "two entries refer to the same bodies: each has one member, with the same size and salt",
         ("LEDGER-BODY-003", "LEDGER-TAR-002"),
-        named_twice(),
+        body_referenced_twice(),
         level=3,
     )
     yield Base(
@@ -223,12 +223,12 @@ def of_bodies() -> Iterator[Base]:
     )
 
 
-def of_redactions() -> Iterator[Base]:
+def redaction_bases() -> Iterator[Base]:
     yield Base(
         "redacted-after-the-seal",
-        "a body is redacted, its member contains zeros, and the ledger is sealed again",
+        "a body is redacted: its member contains zeros, and the ledger is sealed again",
         ("LEDGER-REDACT-001", "LEDGER-REDACT-002", "LEDGER-TAR-002", "LEDGER-CHAIN-003", "LEDGER-SEAL-002"),
-        redacted_later(),
+        redacted_after_the_seal(),
         level=3,
     )
     yield Base(
@@ -240,17 +240,17 @@ def of_redactions() -> Iterator[Base]:
     )
 
 
-def of_seals() -> Iterator[Base]:
+def seal_bases() -> Iterator[Base]:
     yield Base(
         "note-after-the-seal",
         "an x- entry follows the seal, and then a second seal with its own root",
         ("LEDGER-CHAIN-003", "LEDGER-SEAL-001", "LEDGER-SEAL-002"),
-        sealed_again(),
+        note_after_the_seal(),
         level=5,
     )
     yield Base(
         "repaired",
-        "a torn tail was set aside, and an entry records it",
+        "a torn tail was set aside, and an entry records this",
         ("LEDGER-TORN-001", "LEDGER-TORN-002", "LEDGER-DIR-001"),
         repaired(),
         {f"torn/ledger.jsonl.{hashlib.sha256(TORN).hexdigest()}": TORN},
@@ -260,7 +260,7 @@ def of_seals() -> Iterator[Base]:
         "repaired-after-the-seal",
         "a torn tail was set aside after the seal, and a second seal follows",
         ("LEDGER-CHAIN-003", "LEDGER-TORN-002"),
-        repaired_later(),
+        repaired_after_the_seal(),
         level=2,
     )
     yield Base(
@@ -282,8 +282,8 @@ def of_seals() -> Iterator[Base]:
 
 
 def bases() -> Iterator[Base]:
-    yield from of_the_lines()
-    yield from of_entries()
-    yield from of_bodies()
-    yield from of_redactions()
-    yield from of_seals()
+    yield from line_bases()
+    yield from entry_bases()
+    yield from body_bases()
+    yield from redaction_bases()
+    yield from seal_bases()

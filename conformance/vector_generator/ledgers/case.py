@@ -15,7 +15,7 @@ Found = tuple[tuple[str, int | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`files` are the files in the vector's folder. `given` are additional members of the request."""
+    """One vector of the role `verify`. `files` are in its directory; `given` are other members of the request."""
 
     name: str
     title: str
@@ -35,7 +35,7 @@ class Case:
 
     @property
     def request(self) -> dict[str, Any]:
-        """The levels of a bare ledger exclude those that need a run directory: requesting them is a usage error."""
+        """The request. For a bare ledger it omits levels 3 and 4: requesting them is a usage error."""
         levels = [level for level in LEVELS if not (self.is_bare and level in (3, 4))]
         return {"input": "ledger.jsonl" if self.is_bare else "run", "levels": levels, **self.given}
 
@@ -45,18 +45,18 @@ class Case:
         return {
             "verdict": verdict_of(codes),
             "codes": codes,
-            "first_bad_seq": first_of(self.found),
+            "first_bad_seq": first_seq(self.found),
             "levels": {str(level): self._level(level) for level in LEVELS},
         }
 
     def _level(self, level: int) -> dict[str, Any]:
         found = [finding for finding in self.found if int(finding[0][1]) == level]
         codes = sorted({code for code, _ in found})
-        return {"status": self._status(level, codes), "codes": codes, "first_bad_seq": first_of(found)}
+        return {"status": self._status(level, codes), "codes": codes, "first_bad_seq": first_seq(found)}
 
     def _status(self, level: int, codes: Sequence[str]) -> str:
-        is_held_up = level > 2 and any(code[1] in "12" for code, _ in self.found)
-        if is_held_up or level in self.not_checked:
+        is_blocked = level > 2 and any(code[1] in "12" for code, _ in self.found)
+        if is_blocked or level in self.not_checked:
             return "not checked"
         if set(codes) - INCOMPLETE:
             return "fail"
@@ -69,13 +69,13 @@ def verdict_of(codes: Sequence[str]) -> str:
     return "incomplete" if codes else "valid"
 
 
-def first_of(found: Sequence[tuple[str, int | None]]) -> int | None:
+def first_seq(found: Sequence[tuple[str, int | None]]) -> int | None:
     return min((seq for _, seq in found if seq is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A valid ledger with the other files of its run directory."""
+    """A valid ledger; `beside` are other files of its run directory."""
 
     name: str
     title: str
@@ -86,7 +86,7 @@ class Base:
 
     @property
     def not_checked(self) -> frozenset[int]:
-        """Level 4 needs a wave plan that can be read."""
+        """The levels that cannot be checked: level 4 without a readable wave plan."""
         opened = self.record.entries[0] if self.record.entries else {"bodies": {}}
         plan = opened["bodies"].get("wave_plan")
         return frozenset() if plan and plan["digest"] not in self.record.redacted else frozenset({4})
@@ -97,10 +97,10 @@ class Base:
 
     def case(self) -> Case:
         return Case(
-            self.name, self.title, self.requirements, self.level, in_run(self.files()), not_checked=self.not_checked
+            self.name, self.title, self.requirements, self.level, run_files(self.files()), not_checked=self.not_checked
         )
 
 
-def in_run(files: Files) -> Files:
-    """The files of a run directory, as files in a vector's folder."""
+def run_files(files: Files) -> Files:
+    """The files of a run directory, with their paths in a vector's directory."""
     return {f"run/{name}": content for name, content in files.items()}

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vector_generator.forum_program import ForumFailed, ForumProgram
-from vector_generator.ledgers.case import Case, in_run
+from vector_generator.ledgers.case import Case, run_files
 
-KEPT = ("ledger.jsonl", "bodies.tar", "wave-plan.json", "outputs")
+COMPARED_FILES = ("ledger.jsonl", "bodies.tar", "wave-plan.json", "outputs")
 
 ROSTER = """
 apiVersion: forum/v1
@@ -17,7 +17,7 @@ agents: {worker: {domain: work, keywords: [work], tier: cheap, adapter: s}}
 ---
 """
 
-HANDED_OVER = """
+DELIVERY = """
 apiVersion: forum/v1
 kind: Plan
 metadata: {name: small}
@@ -35,7 +35,7 @@ answers:
   - {task: b, output: read}
 """
 
-EXPANDED = """
+EXPANSION = """
 apiVersion: forum/v1
 kind: Plan
 metadata: {name: small}
@@ -64,17 +64,17 @@ metadata: {name: small}
 
 BUNDLES = {
     "deterministic-run": (
-        HANDED_OVER,
+        DELIVERY,
         "a deterministic run: one attempt fails, the next succeeds, and its output is delivered",
     ),
-    "deterministic-run-with-foreach": (EXPANDED, "a deterministic run with a foreach and salted bodies"),
+    "deterministic-run-with-foreach": (EXPANSION, "a deterministic run with a foreach and salted bodies"),
 }
 
 
 def cases(forum: ForumProgram) -> Iterator[Case]:
     for name, (plan, title) in BUNDLES.items():
         requirements = ("LEDGER-SEMANTICS-001", "LEDGER-DIR-001", "LEDGER-DIR-002", "LEDGER-KIND-002")
-        yield Case(name, title, requirements, 4, in_run(_run(forum, WORKFLOW + ROSTER.lstrip() + plan.lstrip())))
+        yield Case(name, title, requirements, 4, run_files(_run(forum, WORKFLOW + ROSTER.lstrip() + plan.lstrip())))
 
 
 def _run(forum: ForumProgram, bundle: str) -> dict[str, bytes]:
@@ -88,7 +88,7 @@ def _run(forum: ForumProgram, bundle: str) -> dict[str, bytes]:
 
 
 def _read(directory: Path) -> dict[str, bytes]:
-    """The files of LEDGER-DIR-001: a runner's other files may depend on the machine."""
+    """The files of LEDGER-DIR-001. Other files of a runner may depend on the machine."""
     paths = (path for path in sorted(directory.rglob("*")) if path.is_file())
     files = {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
-    return {name: content for name, content in files.items() if name.partition("/")[0] in KEPT}
+    return {name: content for name, content in files.items() if name.partition("/")[0] in COMPARED_FILES}

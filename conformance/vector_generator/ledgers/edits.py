@@ -10,18 +10,18 @@ from fake_ledger.files import RUN, Body, Entry, Record, canonical, json_body
 from fake_ledger.wave_plans import Plan, digest_of, with_digest
 
 _INSERTED = -1
-_MAX_TOLD = 200
+_MAX_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`words` describe the change to a record."""
+    """A change to a record. `words` describes it."""
 
     words: Callable[[Record], str]
     make: Callable[[Record], Record]
 
 
-def _named(record: Record, seq: int) -> str:
+def _entry_name(record: Record, seq: int) -> str:
     return f"entry {seq} (`{record.entries[seq]['kind']}`)"
 
 
@@ -29,7 +29,7 @@ def _with(record: Record, entries: Sequence[Entry], *bodies: Body) -> Record:
     return replace(record, entries=tuple(entries), bodies={**record.bodies, **{body.digest: body for body in bodies}})
 
 
-def _replaced(record: Record, seq: int, entry: Entry, *bodies: Body) -> Record:
+def _with_entry(record: Record, seq: int, entry: Entry, *bodies: Body) -> Record:
     return _with(record, [*record.entries[:seq], entry, *record.entries[seq + 1 :]], *bodies)
 
 
@@ -37,21 +37,21 @@ def members(seq: int, /, **values: Any) -> Edit:
     """Changes members of the entry."""
 
     def words(record: Record) -> str:
-        return f"{_named(record, seq)}: {_told(values)}"
+        return f"{_entry_name(record, seq)}: {_describe(values)}"
 
-    return Edit(words, lambda record: _replaced(record, seq, {**record.entries[seq], **values}))
+    return Edit(words, lambda record: _with_entry(record, seq, {**record.entries[seq], **values}))
 
 
 def facts(seq: int, /, **values: Any) -> Edit:
     """Changes members of the entry's data; None removes one."""
 
     def words(record: Record) -> str:
-        return f"in the data of {_named(record, seq)}: {_told(values)}"
+        return f"in the data of {_entry_name(record, seq)}: {_describe(values)}"
 
     def make(record: Record) -> Record:
         entry = record.entries[seq]
         data = {name: value for name, value in {**entry["data"], **values}.items() if value is not None}
-        return _replaced(record, seq, {**entry, "data": data})
+        return _with_entry(record, seq, {**entry, "data": data})
 
     return Edit(words, make)
 
@@ -60,58 +60,60 @@ def lacking(seq: int, name: str) -> Edit:
     """Removes a member of the entry."""
 
     def make(record: Record) -> Record:
-        return _replaced(record, seq, {key: value for key, value in record.entries[seq].items() if key != name})
+        return _with_entry(record, seq, {key: value for key, value in record.entries[seq].items() if key != name})
 
-    return Edit(lambda record: f"{_named(record, seq)}: `{name}` is missing", make)
+    return Edit(lambda record: f"{_entry_name(record, seq)}: `{name}` is missing", make)
 
 
-def _told(values: Mapping[str, Any]) -> str:
+def _describe(values: Mapping[str, Any]) -> str:
     return ", ".join(
-        f"`{name}` is missing" if value is None else f"`{name}` is {_written(value)}" for name, value in values.items()
+        f"`{name}` is missing" if value is None else f"`{name}` is {_describe_value(value)}"
+        for name, value in values.items()
     )
 
 
-def _written(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     """The value as JSON; if it is long, only its length."""
     text = json.dumps(value)
-    if len(text) <= _MAX_TOLD or not isinstance(value, str | list | dict):
+    if len(text) <= _MAX_SHOWN or not isinstance(value, str | list | dict):
         return text
-    what = {str: "text", list: "list", dict: "object"}[type(value)]
-    return f"a {what} of {len(value):,} {'characters' if isinstance(value, str) else 'members'}"
+    kind = {str: "text", list: "list", dict: "object"}[type(value)]
+    return f"a {kind} of {len(value):,} {'characters' if isinstance(value, str) else 'members'}"
 
 
 def body(seq: int, name: str, given: Body | None) -> Edit:
     """Replaces or removes a body of an entry."""
 
     def words(record: Record) -> str:
-        return f"the body `{name}` of {_named(record, seq)} is {'gone' if given is None else _shown(given)}"
+        state = "missing" if given is None else _describe_body(given)
+        return f"the body `{name}` of {_entry_name(record, seq)} is {state}"
 
     def make(record: Record) -> Record:
         entry = record.entries[seq]
         rest = {key: value for key, value in entry["bodies"].items() if key != name}
         if given is None:
-            return _replaced(record, seq, {**entry, "bodies": rest})
-        return _replaced(record, seq, {**entry, "bodies": {**rest, name: given.reference}}, given)
+            return _with_entry(record, seq, {**entry, "bodies": rest})
+        return _with_entry(record, seq, {**entry, "bodies": {**rest, name: given.reference}}, given)
 
     return Edit(words, make)
 
 
-def _shown(given: Body) -> str:
+def _describe_body(given: Body) -> str:
     text = given.content.decode("ascii", "backslashreplace")
     return f"`{text if len(text) <= 40 else text[:37] + '...'}`" + (", salted" if given.salt else "")
 
 
-def naming(seq: int, name: str, **values: Any) -> Edit:
+def reference(seq: int, name: str, **values: Any) -> Edit:
     """Changes an entry's reference to a body, but not the body. None removes a member."""
 
     def words(record: Record) -> str:
-        return f"the reference to the body `{name}` in {_named(record, seq)}: {_told(values)}"
+        return f"the reference to the body `{name}` in {_entry_name(record, seq)}: {_describe(values)}"
 
     def make(record: Record) -> Record:
         entry = record.entries[seq]
         named = {**entry["bodies"][name], **values}
         kept = {key: value for key, value in named.items() if value is not None}
-        return _replaced(record, seq, {**entry, "bodies": {**entry["bodies"], name: kept}})
+        return _with_entry(record, seq, {**entry, "bodies": {**entry["bodies"], name: kept}})
 
     return Edit(words, make)
 
@@ -120,18 +122,18 @@ def drop(seq: int) -> Edit:
     def make(record: Record) -> Record:
         entries = [
             {**entry, "causes": [cause for cause in entry["causes"] if cause != seq]}
-            for place, entry in enumerate(record.entries)
-            if place != seq
+            for index, entry in enumerate(record.entries)
+            if index != seq
         ]
         return renumbered(_with(record, entries))
 
-    return Edit(lambda record: f"{_named(record, seq)} is missing", make)
+    return Edit(lambda record: f"{_entry_name(record, seq)} is missing", make)
 
 
 def cut(size: int) -> Edit:
     """Keeps only the first entries, like a writer that was killed."""
     return Edit(
-        lambda record: f"the entries from {_named(record, size)} on are missing",
+        lambda record: f"the entries from {_entry_name(record, size)} on are missing",
         lambda record: replace(record, entries=record.entries[:size]),
     )
 
@@ -147,7 +149,7 @@ def insert(
 
     def words(record: Record) -> str:
         about = ", ".join(f"`{name}` {json.dumps(data[name])}" for name in data if name in _SHOWN_FACTS)
-        place = f"before {_named(record, before)}" if before < len(record.entries) else "at the end"
+        place = f"before {_entry_name(record, before)}" if before < len(record.entries) else "at the end"
         return f"a new `{kind}`{' with ' + about if about else ''} is inserted {place}"
 
     def make(record: Record) -> Record:
@@ -155,7 +157,7 @@ def insert(
         entry = {
             "v": 1, "run": RUN, "seq": _INSERTED, "at": record.entries[before - 1]["at"], "actor": "runner",
             "kind": kind, "causes": list(causes), "data": dict(data),
-            "bodies": {name: of.reference for name, of in given.items()},
+            "bodies": {name: item.reference for name, item in given.items()},
         }  # fmt: skip
         entries = [*record.entries[:before], entry, *record.entries[before:]]
         return renumbered(_with(record, entries, *given.values()))
@@ -167,11 +169,11 @@ _SHOWN_FACTS = ("task", "attempt", "check", "verdict", "state", "reason", "as", 
 
 
 def again(seq: int, before: int, **values: Any) -> Edit:
-    """Repeats an entry, with other facts if they are given."""
+    """Repeats an entry, with changed facts if they are given."""
 
     def words(record: Record) -> str:
-        after = f", with {_told(values)}" if values else ""
-        return f"{_named(record, seq)} is repeated before {_named(record, before)}{after}"
+        after = f", with {_describe(values)}" if values else ""
+        return f"{_entry_name(record, seq)} is repeated before {_entry_name(record, before)}{after}"
 
     def make(record: Record) -> Record:
         entry = record.entries[seq]
@@ -183,24 +185,24 @@ def again(seq: int, before: int, **values: Any) -> Edit:
 
 
 def move(seq: int, before: int) -> Edit:
-    """Moves an entry to an earlier place, without causes that would then be later."""
+    """Moves an entry to an earlier position, and drops causes that would then be later."""
 
     def make(record: Record) -> Record:
         entry = record.entries[seq]
         causes = [cause for cause in entry["causes"] if cause < before]
         moved = {**entry, "at": record.entries[before - 1]["at"], "causes": causes}
-        rest = [other for place, other in enumerate(record.entries) if place != seq]
+        rest = [other for index, other in enumerate(record.entries) if index != seq]
         return renumbered(_with(record, [*rest[:before], moved, *rest[before:]]))
 
-    return Edit(lambda record: f"{_named(record, seq)} is moved before {_named(record, before)}", make)
+    return Edit(lambda record: f"{_entry_name(record, seq)} is moved before {_entry_name(record, before)}", make)
 
 
 def renumbered(record: Record) -> Record:
     """Renumbers the entries and their causes."""
-    places = {entry["seq"]: place for place, entry in enumerate(record.entries)}
+    indexes = {entry["seq"]: index for index, entry in enumerate(record.entries)}
     entries = [
-        {**entry, "seq": place, "causes": sorted({places.get(cause, cause) for cause in entry["causes"]})}
-        for place, entry in enumerate(record.entries)
+        {**entry, "seq": index, "causes": sorted({indexes.get(cause, cause) for cause in entry["causes"]})}
+        for index, entry in enumerate(record.entries)
     ]
     return replace(record, entries=tuple(entries))
 
@@ -215,7 +217,7 @@ def plan(words: str, change: Callable[[Plan], object]) -> Edit:
         document = with_digest(document)
         data = {**opened["data"], "wave_plan": document["digest"], "bundle": digest_of(document["bundle"])}
         whole = json_body(document)
-        return _replaced(record, 0, {**opened, "data": data, "bodies": {"wave_plan": whole.reference}}, whole)
+        return _with_entry(record, 0, {**opened, "data": data, "bodies": {"wave_plan": whole.reference}}, whole)
 
     return Edit(lambda _: f"in the wave plan {words}", make)
 
@@ -226,16 +228,16 @@ def plan_bytes(words: str, change: Callable[[bytes], bytes]) -> Edit:
     def make(record: Record) -> Record:
         opened = record.entries[0]
         whole = Body(change(record.bodies[opened["bodies"]["wave_plan"]["digest"]].content), "application/json")
-        return _replaced(record, 0, {**opened, "bodies": {"wave_plan": whole.reference}}, whole)
+        return _with_entry(record, 0, {**opened, "bodies": {"wave_plan": whole.reference}}, whole)
 
     return Edit(lambda _: words, make)
 
 
-def both(first: Edit, *further: Edit) -> Edit:
-    """Several edits that belong together."""
+def both(first: Edit, *others: Edit) -> Edit:
+    """Several edits as one; the first one's words describe it."""
 
     def make(record: Record) -> Record:
-        for edit in (first, *further):
+        for edit in (first, *others):
             record = edit.make(record)
         return record
 

@@ -1,4 +1,4 @@
-"""Valid ledgers of tasks with a `foreach`: how they expand and end."""
+"""Valid ledgers of tasks with a `foreach`."""
 
 from fake_ledger.files import Body, Record, json_body
 from fake_ledger.run_builder import RunBuilder
@@ -13,7 +13,7 @@ def all_passed() -> Record:
 
 
 def one_tolerated() -> Record:
-    """As `all_passed`, and each[0] is tolerated."""
+    """Like `all_passed`, but each[0] is tolerated."""
     builder = _with_instances("tolerated", "passed")
     builder.answer("all", json_body(["n1"]), builder.end("each"))
     return builder.sealed()
@@ -28,19 +28,19 @@ def all_tolerated() -> Record:
 
 def tolerated_before_an_attempt() -> Record:
     """0 run.opened, 1-3 a, 4 expanded, 5 each[0] ended, 6 each[1] ended, 7 each ended, 8 sealed."""
-    builder = _with_instances("unbegun", "unbegun")
+    builder = _with_instances("not_started", "not_started")
     builder.end("each", "tolerated")
     return builder.sealed()
 
 
-def of_nothing() -> Record:
+def no_items() -> Record:
     """0 run.opened, 1-3 a, 4 expanded, 5 each ended, 6 answer.given, 7 sealed."""
     builder = _with_instances()
     builder.answer("all", json_body([]), builder.end("each"))
     return builder.sealed()
 
 
-def from_text() -> Record:
+def items_from_text() -> Record:
     """0 run.opened, 1-3 a, 4 expanded, 5-8 each[0], 9 each ended, 10 sealed."""
     foreach = {"from": {"task": "a"}, "as": "item", "max": 1}
     builder = RunBuilder(wave_plan({"a": task(), "each": task(foreach=foreach)}))
@@ -53,7 +53,11 @@ def from_text() -> Record:
 
 
 def _with_instances(*ends: str) -> RunBuilder:
-    """Until the last instance of `each` has ended: `passed`, `tolerated`, or tolerated before an attempt: `unbegun`."""
+    """A run up to the end of the last instance of `each`.
+
+    `ends` has one item per instance: `passed`, `tolerated`,
+    or `not_started` for one that is tolerated without attempts.
+    """
     foreach = {"from": {"task": "a", "select": "/l"}, "as": "item", "max": 2}
     plan = wave_plan(
         {"a": task(), "each": task(foreach=foreach, allow_failure=True)},
@@ -64,13 +68,13 @@ def _with_instances(*ends: str) -> RunBuilder:
     builder.complete("a", json_body({"l": items}))
     cause = builder.expand("each", json_body(items), len(items))
     for index, item in enumerate(items):
-        _tell_instance(builder, index, ends[index], json_body(item), cause)
+        _add_instance(builder, index, ends[index], json_body(item), cause)
     return builder
 
 
-def _tell_instance(builder: RunBuilder, index: int, end: str, item: Body, cause: int) -> None:
+def _add_instance(builder: RunBuilder, index: int, end: str, item: Body, cause: int) -> None:
     unit = f"each[{index}]"
-    if end == "unbegun":
+    if end == "not_started":
         builder.end(unit, "tolerated", "expects")
         return
     builder.deliver(unit, "item", item, cause)

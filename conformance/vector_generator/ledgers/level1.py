@@ -6,12 +6,12 @@ from typing import Any
 
 from fake_ledger.files import Body, Entry, Form, canonical, directory_of
 from vector_generator.ledgers.bases import MAX_LINE
-from vector_generator.ledgers.case import Base, Case, in_run
-from vector_generator.ledgers.edits import body, both, facts, members, naming
+from vector_generator.ledgers.case import Base, Case, run_files
+from vector_generator.ledgers.edits import body, both, facts, members, reference
 from vector_generator.ledgers.row import Row, cases_of
 
-CHANGED = 1
-"""The entry of `notes` whose line is written in another way: an `x-note`."""
+CHANGED_SEQ = 1
+"""The entry of `notes` whose line is changed: an `x-note`."""
 
 
 def _after(text: bytes) -> Form:
@@ -22,12 +22,12 @@ def _before(text: bytes) -> Form:
     return lambda entry: text + canonical(entry)
 
 
-def _always(text: bytes) -> Form:
+def _replaced_by(text: bytes) -> Form:
     return lambda _: text
 
 
 def _count(text: bytes) -> Form:
-    """The fact `count` of the note, which is 2, written in another way."""
+    """The line with `text` as the value of the fact `count`, which is 2."""
     return lambda entry: canonical(entry).replace(b'"count":2', b'"count":' + text, 1)
 
 
@@ -39,21 +39,21 @@ def _data(text: bytes) -> Form:
     return lambda entry: canonical(entry).replace(b'"data":{"count":2}', b'"data":' + text, 1)
 
 
-def _spaced(entry: Entry) -> bytes:
+def _with_spaces(entry: Entry) -> bytes:
     return json.dumps(entry, sort_keys=True).encode()
 
 
-def _turned(entry: Entry) -> bytes:
+def _keys_reversed(entry: Entry) -> bytes:
     written = (canonical(key) + b":" + canonical(value) for key, value in sorted(entry.items(), reverse=True))
     return b"{" + b",".join(written) + b"}"
 
 
-def _key_twice(entry: Entry) -> bytes:
+def _key_repeated(entry: Entry) -> bytes:
     return b'{"actor":"runner",' + canonical(entry)[1:]
 
 
-def _hidden(text: bytes) -> Form:
-    """Repeats a key; the overridden value is not allowed in a line."""
+def _overridden_value(text: bytes) -> Form:
+    """The line with a repeated key whose first value, `text`, is not allowed in a line."""
     return lambda entry: b'{"actor":' + text + b"," + canonical(entry)[1:]
 
 
@@ -74,19 +74,19 @@ def _seq(text: bytes) -> Form:
     return lambda entry: canonical(entry).replace(b'"seq":%d' % entry["seq"], b'"seq":' + text, 1)
 
 
-def _misfitting(form: Form) -> Form:
-    """With an actor that no entry may have."""
+def _with_invalid_actor(form: Form) -> Form:
+    """The form of an entry with an invalid actor."""
     return lambda entry: form({**entry, "actor": "somebody"})
 
 
-def _lacking(name: str) -> Form:
+def _without_member(name: str) -> Form:
     return lambda entry: canonical({key: value for key, value in entry.items() if key != name})
 
 
 FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
-    "line-too-long": ("002", "L101", "a line of 65,536 bytes", "the line has one byte more than it may", _too_long),
-    "line-empty": ("003", "L102", "an empty line", "the line is empty", _always(b"")),
-    "line-of-null": ("003", "L102", "a line that is null", "the line is `null`", _always(b"null")),
+    "line-too-long": ("002", "L101", "a line of 65,536 bytes", "the line is one byte too long", _too_long),
+    "line-empty": ("003", "L102", "an empty line", "the line is empty", _replaced_by(b"")),
+    "line-that-is-null": ("003", "L102", "a line that is null", "the line is `null`", _replaced_by(b"null")),
     "line-that-is-a-list": ("003", "L102", "a line that is a list", "the line is in brackets",
                        lambda entry: b"[" + canonical(entry) + b"]"),
     "line-with-two-objects": ("003", "L102", "a line with two objects",
@@ -112,13 +112,15 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
     "line-with-a-surrogate-in-a-key": ("003", "L102", "a line with a lone surrogate in a key",
                                        "a key of the data is `\\udc00`", _data(b'{"\\udc00":2}')),
     "line-with-a-hidden-surrogate": ("003", "L102", "a lone surrogate under a key that is repeated later",
-                                     "`actor` is repeated, first with a lone surrogate", _hidden(b'"\\ud800"')),
+                                     "`actor` is repeated, first with a lone surrogate",
+                                     _overridden_value(b'"\\ud800"')),
     "line-with-a-hidden-surrogate-in-a-key": (
         "003", "L102", "a lone surrogate in a key under a key that is repeated later",
-        "`actor` is repeated, first with an object whose key is a lone surrogate", _hidden(b'{"\\udc00":1}')),
+        "`actor` is repeated, first with an object whose key is a lone surrogate", _overridden_value(b'{"\\udc00":1}')),
     "line-with-hidden-depth": ("003", "L102",
                                "lists nested 65 levels deep, counting the entry, under a key that is repeated later",
-                               "`actor` is repeated, first with 64 nested lists", _hidden(b"[" * 64 + b"]" * 64)),
+                               "`actor` is repeated, first with 64 nested lists",
+                               _overridden_value(b"[" * 64 + b"]" * 64)),
     "line-with-a-raw-control-character": ("003", "L102", "a line with a control character in a string",
                                           "0x01 is in the actor", _actor(b"\x01")),
     "line-too-deep": ("003", "L102", "lists nested 65 levels deep, counting the entry",
@@ -126,7 +128,7 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
                       _too_deep),
     "line-with-a-leading-zero": ("003", "L102", "a number with a leading zero is not JSON", "`count` is 02",
                                  _count(b"02")),
-    "line-with-not-a-number": ("003", "L102", "NaN is not JSON", "`count` is NaN", _count(b"NaN")),
+    "line-with-nan": ("003", "L102", "NaN is not JSON", "`count` is NaN", _count(b"NaN")),
     "line-with-a-fraction": ("004", "L103", "a number with a fraction", "`count` is 2.0", _count(b"2.0")),
     "line-with-an-exponent": ("004", "L103", "a number with an exponent", "`count` is 2e0", _count(b"2e0")),
     "line-with-an-integer-too-large": ("004", "L103", "an integer above the maximum", "`count` is 2^53",
@@ -136,16 +138,17 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
     "line-with-a-number-beyond-doubles": ("004", "L103", "a number larger than any double", "`count` is 1e400",
                                           _count(b"1e400")),
     "line-with-a-hidden-fraction": ("004", "L103", "a number with a fraction under a key that is repeated later",
-                                    "`actor` is repeated, first with 2.5", _hidden(b"2.5")),
+                                    "`actor` is repeated, first with 2.5", _overridden_value(b"2.5")),
     "line-with-hidden-lists": ("005 003", "L104",
                                "lists nested 64 levels deep, counting the entry, under a key that is repeated later",
-                               "`actor` is repeated, first with 63 nested lists", _hidden(b"[" * 63 + b"]" * 63)),
-    "line-with-spaces": ("005", "L104", "a line with spaces", "spaces follow commas and colons", _spaced),
+                               "`actor` is repeated, first with 63 nested lists",
+                               _overridden_value(b"[" * 63 + b"]" * 63)),
+    "line-with-spaces": ("005", "L104", "a line with spaces", "spaces follow commas and colons", _with_spaces),
     "line-with-a-leading-tab": ("005", "L104", "a tab precedes the object", "a tab precedes the line",
                                _before(b"\t")),
     "line-with-a-carriage-return": ("005 001", "L104", "a line with CR before its LF", "a CR follows", _after(b"\r")),
     "line-with-keys-in-another-order": ("005", "L104", "a line with its keys in another order",
-                                        "the keys are turned round", _turned),
+                                        "the keys are reversed", _keys_reversed),
     "line-with-keys-in-order-of-code-points": (
         "005", "L104", "keys are ordered by UTF-16 code units, not by code points",
         "the data has the keys U+FB33 and U+1F600 in that order", _data('{"\ufb33":1,"\U0001f600":2}'.encode())),
@@ -155,13 +158,13 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
     "line-with-an-escaped-slash": ("005", "L104", "a line with an escaped slash", "the actor contains `\\/`",
                                    _actor(b"\\/")),
     "line-with-a-negative-zero": ("005", "L104", "a negative zero", "`count` is -0", _count(b"-0")),
-    "line-with-a-repeated-key": ("005", "L104", "a repeated key", "`actor` is repeated", _key_twice),
+    "line-with-a-repeated-key": ("005", "L104", "a repeated key", "`actor` is repeated", _key_repeated),
     "line-too-long-in-bytes": ("002", "L101", "a line that is too long in bytes, but not in characters",
                                "the data contains 32,767 characters of two bytes", _too_long_in_bytes),
     "line-too-long-and-not-json": ("002", "L101", "a line that is too long and not JSON",
                                   "the line is 65,536 times `x`",
-                                  _always(b"x" * (MAX_LINE + 1))),
-    "line-of-spaces": ("003", "L102", "a line of white space", "the line is two spaces", _always(b"  ")),
+                                  _replaced_by(b"x" * (MAX_LINE + 1))),
+    "line-with-only-spaces": ("003", "L102", "a line of white space", "the line is two spaces", _replaced_by(b"  ")),
     "line-with-a-form-feed": ("003", "L102", "a line with a form feed, which is not JSON white space",
                               "a form feed follows",
                               _after(b"\f")),
@@ -185,7 +188,7 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
     "line-with-a-fraction-and-spaces": (
         "004 005", "L103", "only the first of two findings about one line is reported",
         "`count` is 2.5, and spaces follow commas and colons",
-        lambda entry: _spaced({**entry, "data": {"count": 2.5}})),
+        lambda entry: _with_spaces({**entry, "data": {"count": 2.5}})),
     "line-with-an-escaped-pair": ("005", "L104", "an escaped character beyond the BMP",
                                   "the data contains `\\ud83d\\ude00`", _data(b'{"text":"\\ud83d\\ude00"}')),
     "line-with-an-escape-in-upper-case": ("005", "L104", "an escape with upper-case digits",
@@ -199,7 +202,7 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
         _data(b'{"\\u0063ount":1,"count":2}')),
     "line-with-spaces-and-a-schema-error": (
         "005 ENTRY-001", "L104", "only the first of two findings about one line is reported",
-        "spaces follow commas and colons, and the actor is `somebody`", _misfitting(_spaced)),
+        "spaces follow commas and colons, and the actor is `somebody`", _with_invalid_actor(_with_spaces)),
 }  # fmt: skip
 
 FIRST_FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
@@ -207,18 +210,18 @@ FIRST_FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
                                           "a byte order mark precedes the line", _before(b"\xef\xbb\xbf")),
     "first-line-with-a-negative-zero-seq": ("005", "L104", "the seq of the first line is a negative zero",
                                             "`seq` is -0", _seq(b"-0")),
-    "first-line-of-spaces": ("003", "L102", "a ledger that begins with a line of white space",
-                             "the line is two spaces", _always(b"  ")),
+    "first-line-with-only-spaces": ("003", "L102", "a ledger that begins with a line of white space",
+                             "the line is two spaces", _replaced_by(b"  ")),
 }  # fmt: skip
 
 MEMBERS = ("actor", "at", "bodies", "causes", "data", "kind", "prev", "run", "seq", "v")
-LACKING: Mapping[str, tuple[str, str, str, str, Form]] = {
+MISSING_MEMBERS: Mapping[str, tuple[str, str, str, str, Form]] = {
     f"entry-without-its-{name}": (
         "ENTRY-001",
         "L105",
         f"an entry has no `{name}`",
         f"`{name}` is missing",
-        _lacking(name),
+        _without_member(name),
     )
     for name in MEMBERS
 }
@@ -229,7 +232,7 @@ def _schema(name: str, title: str, edit: Any, rules: str = "ENTRY-001", code: st
 
 
 ENTRIES = (
-    _schema("entry-of-another-version", "the version is 2", members(1, v=2)),
+    _schema("entry-with-another-version", "the version is 2", members(1, v=2)),
     _schema("entry-with-an-extra-member", "an entry has an extra member", members(1, note="x")),
     _schema("entry-with-a-malformed-run", "the run's id is not a UUIDv7",
             members(1, run="01936b2e-4d10-4a3c-9f00-2b8e6c1d4e5f")),
@@ -241,15 +244,15 @@ ENTRIES = (
     _schema("entry-with-a-leap-second", "a time with 60 seconds", members(1, at="2026-11-15T09:00:60.000000Z")),
     _schema("entry-with-an-offset", "a time that is not in UTC", members(1, at="2026-11-15T09:00:01.000000+01:00")),
     _schema("actor-of-an-unknown-form", "an actor of an unknown form", members(1, actor="somebody")),
-    _schema("entry-of-a-malformed-kind", "a kind in upper case", members(1, kind="X-note")),
+    _schema("entry-with-a-malformed-kind", "a kind in upper case", members(1, kind="X-note")),
     _schema("entry-with-causes-in-a-string", "causes that are not a list", members(1, causes="0")),
     _schema("entry-with-data-in-a-list", "data that is not an object", members(1, data=[])),
     _schema("entry-with-a-malformed-body-name", "a body name in upper case",
             members(1, bodies={"First": Body(b"one").reference})),
-    _schema("body-without-a-type", "a body without a type", naming(1, "first", type=None), "ENTRY-001 ENTRY-005"),
+    _schema("body-without-a-type", "a body without a type", reference(1, "first", type=None), "ENTRY-001 ENTRY-005"),
     _schema("body-with-a-digest-in-upper-case", "a digest in upper case",
-            naming(1, "first", digest=Body(b"one").digest.upper()), "ENTRY-001 ENTRY-005"),
-    _schema("body-with-salted-false", "`salted` is false instead of absent", naming(1, "first", salted=False),
+            reference(1, "first", digest=Body(b"one").digest.upper()), "ENTRY-001 ENTRY-005"),
+    _schema("body-with-salted-false", "`salted` is false instead of absent", reference(1, "first", salted=False),
             "ENTRY-001 ENTRY-005"),
     _schema("seal-without-totals", "a seal without totals", facts(3, totals=None), seq=3),
     _schema("fact-unknown-to-its-kind", "a fact that the entry's kind does not define", facts(0, mood="good"), seq=0),
@@ -288,17 +291,17 @@ ENTRIES = (
 
 def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
     notes = bases["notes"]
-    for place, forms in ((CHANGED, FORMS), (0, FIRST_FORMS), (CHANGED, LACKING)):
+    for seq, forms in ((CHANGED_SEQ, FORMS), (0, FIRST_FORMS), (CHANGED_SEQ, MISSING_MEMBERS)):
         for name, (rules, code, title, words, form) in forms.items():
             yield Case(
                 name=name,
                 title=title,
                 requirements=tuple(f"LEDGER-{rule if '-' in rule else 'LINE-' + rule}" for rule in rules.split()),
                 level=1,
-                files=in_run(directory_of(notes.record, {place: form})),
-                found=((code, place),),
+                files=run_files(directory_of(notes.record, {seq: form})),
+                found=((code, seq),),
                 not_checked=notes.not_checked,
                 derived_from="ledger/notes",
-                mutation=f"the line of entry {place}: {words}; the chain is recomputed over the lines as found",
+                mutation=f"the line of entry {seq}: {words}; the chain is recomputed over the lines as found",
             )
     yield from cases_of(ENTRIES, bases)

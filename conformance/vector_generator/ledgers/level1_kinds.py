@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from fake_ledger.files import ZEROS, Record
-from vector_generator.ledgers.bases import ONE, READ
+from vector_generator.ledgers.bases import IMPORTED_FILE, ONE
 from vector_generator.ledgers.case import Base, Case
 from vector_generator.ledgers.edits import Edit, body, both, facts, insert
 from vector_generator.ledgers.row import Row, cases_of
-from vector_generator.ledgers.runs import handed_over
+from vector_generator.ledgers.runs import delivered
 
 CUT = {"task": "b", "as": "x", "bytes": 4, "kept_bytes": 2}
 EXCEEDED = {"task": "b", "attempt": 1, "amount": "output_tokens", "reserved": 0, "used": 1}
@@ -39,12 +39,12 @@ PLACES: Mapping[str, tuple[str, int, str]] = {
     "answer.given": ("delivered", 8, "output"),
     "body.redacted": ("redacted-after-the-seal", 3, "digest"),
 }
-"""Of each kind: a ledger that has such an entry, its seq, and a fact that it must have."""
+"""By kind: a valid ledger with such an entry, the entry's seq, and a required fact."""
 
 
 def cut_and_exceeded() -> Record:
-    """As `delivered`; 5 context.cut, 6 started, 7 finished, 8 budget.exceeded, 9 ended, 10 answer, 11 sealed."""
-    record = insert(5, "context.cut", CUT, [4]).make(handed_over())
+    """Like `delivered`: 5 context.cut, 6 started, 7 finished, 8 budget.exceeded, 9 ended, 10 answer, 11 sealed."""
+    record = insert(5, "context.cut", CUT, [4]).make(delivered())
     return insert(8, "budget.exceeded", EXCEEDED, [7]).make(record)
 
 
@@ -58,22 +58,22 @@ def _row(name: str, title: str, base: str, seq: int, edit: Edit) -> Row:
     return Row(name, base, "ENTRY-001", "L105", seq, title, edit)
 
 
-def of_every_kind() -> Iterator[Row]:
+def rows_of_every_kind() -> Iterator[Row]:
     for kind, (base, seq, fact) in PLACES.items():
-        of_kind = kind.replace(".", "-")
-        yield _row(f"{of_kind}-without-a-fact", f"an entry of the kind {kind} does not have `{fact}`", base, seq,
+        kind_name = kind.replace(".", "-")
+        yield _row(f"{kind_name}-without-a-fact", f"an entry of the kind {kind} does not have `{fact}`", base, seq,
                    facts(seq, **{fact: None}))  # fmt: skip
-        yield _row(f"{of_kind}-with-an-extra-fact", f"an entry of the kind {kind} has an extra fact",
+        yield _row(f"{kind_name}-with-an-extra-fact", f"an entry of the kind {kind} has an extra fact",
                    base, seq, facts(seq, note=1))  # fmt: skip
-        yield _row(f"{of_kind}-with-an-extra-body", f"an entry of the kind {kind} has an extra body",
+        yield _row(f"{kind_name}-with-an-extra-body", f"an entry of the kind {kind} has an extra body",
                    base, seq, body(seq, "extra", ONE))  # fmt: skip
 
 
 def _imported(**values: str) -> Edit:
-    return facts(0, imported={"format": "otel", "files": [READ], "records": 1, "check": "ok", **values})
+    return facts(0, imported={"format": "otel", "files": [IMPORTED_FILE], "records": 1, "check": "ok", **values})
 
 
-LISTED = (
+UNKNOWN_VALUES = (
     _row("imported-from-an-unknown-format", "an unknown format", "imported", 0, _imported(format="csv")),
     _row("imported-with-an-unknown-check", "an unknown check", "imported", 0, _imported(check="perhaps")),
     _row("routed-by-an-unknown-type", "an unknown value of `by` in route.decided", "routed", 1, facts(1, by="chance")),
@@ -94,13 +94,13 @@ LISTED = (
          facts(8, amount="calls")),
 )  # fmt: skip
 
-FROM_ONE = (("task.finished", "finished"), ("task.lost", "lost"), ("verdict.asked", "asked"),
+NUMBERED_KINDS = (("task.finished", "finished"), ("task.lost", "lost"), ("verdict.asked", "asked"),
             ("verdict.given", "judged"), ("verdict.lost", "verdict-lost"), ("budget.exceeded", "exceeded"))  # fmt: skip
 
 CONDITIONS = (
-    _row("command-asked-with-an-agent", "a check by a command names an agent", "checked", 4, facts(4, agent="critic")),
-    _row("command-asked-with-a-tier", "a check by a command names a tier", "checked", 4, facts(4, tier="cheap")),
-    _row("command-asked-with-an-adapter", "a check by a command names an adapter", "checked", 4,
+    _row("command-asked-with-an-agent", "a command check names an agent", "checked", 4, facts(4, agent="critic")),
+    _row("command-asked-with-a-tier", "a command check names a tier", "checked", 4, facts(4, tier="cheap")),
+    _row("command-asked-with-an-adapter", "a command check names an adapter", "checked", 4,
          facts(4, adapter="small")),
     _row("check-passed-with-an-error", "a check passes and has an error", "checked", 5, facts(5, error="internal")),
     _row("live-run-with-a-source", "a run that was not imported has a source", "notes", 0,
@@ -113,9 +113,9 @@ CONDITIONS = (
 
 
 def rows() -> Iterator[Row]:
-    yield from of_every_kind()
-    yield from LISTED
-    for kind, name in FROM_ONE:
+    yield from rows_of_every_kind()
+    yield from UNKNOWN_VALUES
+    for kind, name in NUMBERED_KINDS:
         base, seq, _ = PLACES[kind]
         yield _row(f"attempt-zero-{name}", f"attempts are numbered from 1 in {kind}", base, seq, facts(seq, attempt=0))
     yield from CONDITIONS

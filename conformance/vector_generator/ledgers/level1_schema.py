@@ -1,13 +1,13 @@
-"""Entries that a single keyword of entry.schema.json rejects, by keyword: ignoring it accepts them."""
+"""Entries that a single keyword of entry.schema.json rejects, by keyword."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fake_ledger.files import RUN, ZEROS
 from fake_ledger.ledger_builder import NO_USAGE
-from vector_generator.ledgers.bases import ONE, READ, TORN_TAIL
+from vector_generator.ledgers.bases import IMPORTED_FILE, ONE, TORN_TAIL
 from vector_generator.ledgers.case import Base, Case
-from vector_generator.ledgers.edits import Edit, body, both, facts, lacking, members, naming
+from vector_generator.ledgers.edits import Edit, body, both, facts, lacking, members, reference
 from vector_generator.ledgers.limits import BEYOND_BMP, LONG_OUTPUT, LONG_TASK, MAX_CAUSES, bodies, files, torn
 from vector_generator.ledgers.row import Row, cases_of
 
@@ -24,12 +24,12 @@ def _note(name: str, title: str, **values: Any) -> Row:
 
 
 def _body(name: str, title: str, **values: Any) -> Row:
-    return _entry(name, title, "notes", 1, naming(1, "first", **values), "ENTRY-001 ENTRY-005")
+    return _entry(name, title, "notes", 1, reference(1, "first", **values), "ENTRY-001 ENTRY-005")
 
 
 def _source(name: str, title: str, **values: Any) -> Row:
     """Facts about the source of an imported ledger."""
-    source = {"format": "forum-engine", "files": [READ], "records": 1, "check": "ok", **values}
+    source = {"format": "forum-engine", "files": [IMPORTED_FILE], "records": 1, "check": "ok", **values}
     return _entry(name, title, "imported", 0, facts(0, imported=source), "ENTRY-001 KIND-001")
 
 
@@ -40,16 +40,17 @@ LENGTHS: Mapping[str, tuple[Row, ...]] = {
         _entry("kind-too-long", "a kind of 65 characters", "texts-at-their-limits", 2,
                members(2, kind="x-" + "k" * 63)),
         _entry("media-type-too-long", "a media type of 101 characters", "texts-at-their-limits", 4,
-               naming(4, "first", type="application/" + "x" * 89), "ENTRY-001 ENTRY-005"),
+               reference(4, "first", type="application/" + "x" * 89), "ENTRY-001 ENTRY-005"),
         _entry("label-too-long", "an implementation name of 257 characters", "texts-at-their-limits", 0,
                facts(0, implementation={"name": "n" * 257, "version": "1"})),
         _entry("task-id-too-long", "a task id of 4,097 characters", "task-id-at-its-limit", 1,
                facts(1, task=LONG_TASK + "t")),
         _entry("output-name-too-long", "an output name of 65 characters", "output-name-at-its-limit", 4,
                facts(4, output=LONG_OUTPUT + "n")),
-        _source("file-name-too-long", "a file name of 256 characters", files=[{**READ, "name": BEYOND_BMP * 256}]),
+        _source("file-name-too-long", "a file name of 256 characters", files=[{**IMPORTED_FILE,
+            "name": BEYOND_BMP * 256}]),
     ),
-    "minLength": (_source("file-name-empty", "an empty file name", files=[{**READ, "name": ""}]),),
+    "minLength": (_source("file-name-empty", "an empty file name", files=[{**IMPORTED_FILE, "name": ""}]),),
     "maxItems": (
         _entry("too-many-causes", "an entry with 1,001 causes", "causes-at-their-limit", MAX_CAUSES + 1,
                members(MAX_CAUSES + 1, causes=list(range(MAX_CAUSES + 1)))),
@@ -104,7 +105,7 @@ PATTERNS: Mapping[str, tuple[Row, ...]] = {
         _note("time-with-a-comma", "a time with a comma before its microseconds", at=AT.replace(".", ",")),
         _note("time-in-month-13", "a time in month 13", at="2026-13-15T09:00:01.000000Z"),
         _note("time-on-day-32", "a time on day 32", at="2026-11-32T09:00:01.000000Z"),
-        _note("time-at-24", "a time with 24 hours", at="2026-11-15T24:00:00.000000Z"),
+        _note("time-with-hour-24", "a time with 24 hours", at="2026-11-15T24:00:00.000000Z"),
         _note("time-with-nanoseconds", "a time with nanoseconds", at="2026-11-15T09:00:01.000000000Z"),
         _note("time-in-lower-case", "a time with a lower-case `t` and `z`", at=AT.lower()),
         _body("digest-with-a-line-feed", "a digest that ends with a line feed", digest=ONE.digest + "\n"),
@@ -205,12 +206,12 @@ MEMBERS: Mapping[str, tuple[Row, ...]] = {
                body(2, "output", None)),
         _entry("verdict-none-without-an-error", "the verdict is none, without an error", "check-asked-again", 4,
             facts(4, error=None)),
-        _entry("schema-check-with-usage", "a check by a schema has a usage", "checked", 3,
+        _entry("schema-check-with-usage", "a schema check has a usage", "checked", 3,
                facts(3, usage=NO_USAGE)),
     ),
     "else": (
         _entry("ok-with-an-error", "an attempt ends `ok` and has an error", "one-task", 2, facts(2, error="internal")),
-        _entry("command-check-without-its-usage", "a check by a command has no usage", "checked", 5,
+        _entry("command-check-without-its-usage", "a command check has no usage", "checked", 5,
                facts(5, usage=None)),
         _entry("failed-without-a-reason", "a task fails without a reason", "failed", 3, facts(3, reason=None)),
         _entry("agent-budget-without-a-name", "budget.stopped does not name the agent", "stopped", 4, facts(4,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fake_ledger.files import OTHER_RUN, ZEROS, Entry, Record, canonical, leaf, ledger_of, lines_of
 from fake_ledger.run_builder import OPENED
-from vector_generator.ledgers.case import Base, Case, Found, in_run
+from vector_generator.ledgers.case import Base, Case, Found, run_files
 from vector_generator.ledgers.edits import drop, insert, members
 from vector_generator.ledgers.row import Row, cases_of
 
@@ -21,7 +21,7 @@ RULES = (
     Row("causes-out-of-order", "notes", "ENTRY-003", "L204", 2, "causes are not in ascending order", members(2,
         causes=[1, 0])),
     Row("cause-repeated", "notes", "ENTRY-003", "L204", 2, "a repeated cause", members(2, causes=[1, 1])),
-    Row("time-goes-back", "notes", "ENTRY-003", "L205", 2, "an entry is earlier than the previous one",
+    Row("time-decreases", "notes", "ENTRY-003", "L205", 2, "an entry is earlier than the previous one",
         members(2, at="2026-11-15T09:00:00.999999Z")),
     Row("first-entry-not-run-opened", "notes", "CHAIN-002", "L206", 0, "the first entry is not run.opened", drop(0)),
     Row("opened-twice", "notes", "CHAIN-002", "L206", 2, "a run is opened twice",
@@ -34,7 +34,7 @@ RULES = (
         "a run is opened again after its seal", insert(2, "run.opened", OPENED), (("L207", 2),)),
 )  # fmt: skip
 
-Touch = Callable[[Record, Sequence[bytes]], Sequence[bytes]]
+LineChange = Callable[[Record, Sequence[bytes]], Sequence[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,63 +45,63 @@ class ByteEdit:
     title: str
     mutation: str
     found: Found
-    touch: Touch
+    change: LineChange
     requirements: tuple[str, ...] = ("LEDGER-CHAIN-001",)
 
 
-def _edited(place: int, **values: object) -> Touch:
-    def touch(record: Record, lines: Sequence[bytes]) -> list[bytes]:
-        entry = {**record.entries[place], **values}
-        prev = leaf(lines[place - 1]).hex() if place else ZEROS
-        return [*lines[:place], canonical({"prev": prev, **entry}), *lines[place + 1 :]]
+def _edited(seq: int, **values: object) -> LineChange:
+    def change(record: Record, lines: Sequence[bytes]) -> list[bytes]:
+        entry = {**record.entries[seq], **values}
+        prev = leaf(lines[seq - 1]).hex() if seq else ZEROS
+        return [*lines[:seq], canonical({"prev": prev, **entry}), *lines[seq + 1 :]]
 
-    return touch
-
-
-def _without(place: int) -> Touch:
-    return lambda _, lines: [*lines[:place], *lines[place + 1 :]]
+    return change
 
 
-def _spliced(record: Record, lines: Sequence[bytes]) -> list[bytes]:
+def _without(seq: int) -> LineChange:
+    return lambda _, lines: [*lines[:seq], *lines[seq + 1 :]]
+
+
+def _with_foreign_tail(record: Record, lines: Sequence[bytes]) -> list[bytes]:
     """From entry 2 on, the lines of another run of the same plan."""
     foreign = Record(tuple({**entry, "run": OTHER_RUN} for entry in record.entries), record.bodies)
     return [*lines[:2], *lines_of(foreign.entries)[2:]]
 
 
-def _reserialized(record: Record, _: Sequence[bytes]) -> list[bytes]:
-    """Entry 1 has a tab before it; entry 2 names the hash that it would have without."""
+def _hashed_without_tab(record: Record, _: Sequence[bytes]) -> list[bytes]:
+    """A tab precedes entry 1; the `prev` of entry 2 is the hash of entry 1 without the tab."""
     lines = lines_of(record.entries, {1: lambda entry: b"\t" + canonical(entry)})
-    tidy = leaf(lines[1].lstrip()).hex()
+    hash_without_tab = leaf(lines[1].lstrip()).hex()
 
-    def tabbed(entry: Entry) -> bytes:
-        return canonical({**entry, "prev": tidy})
+    def with_that_prev(entry: Entry) -> bytes:
+        return canonical({**entry, "prev": hash_without_tab})
 
-    return lines_of(record.entries, {1: lambda entry: b"\t" + canonical(entry), 2: tabbed})
+    return lines_of(record.entries, {1: lambda entry: b"\t" + canonical(entry), 2: with_that_prev})
 
 
-TOUCHED = (
+BYTE_EDITS = (
     ByteEdit("edited-without-rechaining", "an entry was edited, but the next one still has the old hash",
-            "the actor of entry 1 is another; nothing else is changed", (("L201", 2),),
+            "the actor of entry 1 is changed; nothing else is changed", (("L201", 2),),
             _edited(1, actor="person:mallory")),
     ByteEdit("prev-of-another-line", "an entry's `prev` is the hash of the line before the previous one",
             "`prev` of entry 2 is the hash of entry 0; all later lines are rechained", (("L201", 2),),
             lambda record,
             lines: lines_of(record.entries, {2: lambda entry: canonical({**entry, "prev": leaf(lines[0]).hex()})})),
-    ByteEdit("prev-of-zeros-later", "the `prev` of a later entry is all zeros",
+    ByteEdit("later-prev-all-zeros", "the `prev` of a later entry is all zeros",
             "`prev` of entry 1 is 64 zeros; all later lines are rechained", (("L201", 1),),
             lambda record, _: lines_of(record.entries, {1: lambda entry: canonical({**entry, "prev": ZEROS})})),
     ByteEdit("first-prev-not-zeros", "the `prev` of the first entry is not all zeros",
             "`prev` of entry 0 is not all zeros; all later lines are rechained", (("L201", 0),),
             lambda record, _: lines_of(
                 record.entries, {0: lambda entry: canonical({**entry, "prev": "1" + ZEROS[1:]})})),
-    ByteEdit("prev-with-the-line-feed", "a hash covers the line and its LF",
+    ByteEdit("prev-with-the-line-feed", "a `prev` that covers the line and its LF",
             "`prev` of entry 2 is the hash of entry 1 with its LF; all later lines are rechained", (("L201", 2),),
             lambda record, lines: lines_of(
                 record.entries, {2: lambda entry: canonical({**entry, "prev": leaf(lines[1] + b"\n").hex()})}),
             ("LEDGER-CHAIN-001", "LEDGER-LINE-006")),
     ByteEdit("hash-of-a-reserialized-line", "a line was parsed and serialized again before it was hashed",
             "a tab precedes the line of entry 1, and the `prev` of entry 2 is the hash of the line without it",
-            (("L104", 1), ("L201", 2)), _reserialized, ("LEDGER-LINE-006", "LEDGER-CHAIN-001")),
+            (("L104", 1), ("L201", 2)), _hashed_without_tab, ("LEDGER-LINE-006", "LEDGER-CHAIN-001")),
     ByteEdit("line-dropped", "a line is missing", "the line of entry 1 is missing",
             (("L201", 1), ("L202", 1), ("L204", 1), ("L202", 2)),
             _without(1), ("LEDGER-CHAIN-001", "LEDGER-ENTRY-003", "LEDGER-VERIFY-002")),
@@ -113,7 +113,7 @@ TOUCHED = (
             lambda _, lines: [lines[0], lines[2], lines[1], lines[3]], ("LEDGER-CHAIN-001", "LEDGER-ENTRY-003")),
     ByteEdit("tail-of-another-run", "the last lines come from another run of the same plan",
             "the lines from entry 2 on come from a run with another id", (("L201", 2), ("L203", 2), ("L203", 3)),
-            _spliced, ("LEDGER-CHAIN-001", "LEDGER-ENTRY-003")),
+            _with_foreign_tail, ("LEDGER-CHAIN-001", "LEDGER-ENTRY-003")),
     ByteEdit("garbage-line", "a line that is not JSON is between two others",
             "the bytes 0x8b 0x1f and LF precede entry 2",
             (("L102", 2), ("L201", 3), ("L202", 3), ("L202", 4)),
@@ -135,17 +135,17 @@ TOUCHED = (
 def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
     notes = bases["notes"]
     lines = lines_of(notes.record.entries)
-    for touched in TOUCHED:
-        ledger = ledger_of(touched.touch(notes.record, lines))
+    for edit in BYTE_EDITS:
+        ledger = ledger_of(edit.change(notes.record, lines))
         yield Case(
-            name=touched.name,
-            title=touched.title,
-            requirements=touched.requirements,
+            name=edit.name,
+            title=edit.title,
+            requirements=edit.requirements,
             level=2,
-            files=in_run({**notes.files(), "ledger.jsonl": ledger}),
-            found=touched.found,
+            files=run_files({**notes.files(), "ledger.jsonl": ledger}),
+            found=edit.found,
             not_checked=notes.not_checked,
             derived_from="ledger/notes",
-            mutation=touched.mutation,
+            mutation=edit.mutation,
         )
     yield from cases_of(RULES, bases)

@@ -17,16 +17,16 @@ from fake_ledger.files import (
     with_checksum,
 )
 from vector_generator.ledgers.bases import ONE, THREE
-from vector_generator.ledgers.case import Base, Case, Found, in_run
-from vector_generator.ledgers.edits import again, insert, move, naming
+from vector_generator.ledgers.case import Base, Case, Found, run_files
+from vector_generator.ledgers.edits import again, insert, move, reference
 from vector_generator.ledgers.row import Row, cases_of
 
 EXTRA = Body(b"nobody asked for this")
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """A change to the files of a run directory whose ledger stays as it is."""
+class FileChange:
+    """A change to the other files of a run directory; the ledger is unchanged."""
 
     name: str
     base: str
@@ -47,7 +47,7 @@ def _archive(change: Callable[[bytes], bytes]) -> Callable[[Base], Files]:
 
 
 def _file(name: str, content: bytes | None) -> Callable[[Base], Files]:
-    """Another file, or none."""
+    """Replaces or adds a file; None removes it."""
 
     def change(base: Base) -> Files:
         rest = {key: value for key, value in base.files().items() if key != name}
@@ -56,18 +56,18 @@ def _file(name: str, content: bytes | None) -> Callable[[Base], Files]:
     return change
 
 
-def _header(offset: int, text: bytes, *, is_summed: bool = True) -> Callable[[Base], Files]:
-    """Other bytes in the header of the first member, with a checksum that is right again."""
+def _header(offset: int, text: bytes, *, updates_checksum: bool = True) -> Callable[[Base], Files]:
+    """Changes bytes in the header of the first member and recomputes the checksum."""
 
     def change(archive: bytes) -> bytes:
         block = archive[:offset] + text + archive[offset + len(text) : 512]
-        return (with_checksum(block) if is_summed else block) + archive[512:]
+        return (with_checksum(block) if updates_checksum else block) + archive[512:]
 
     return _archive(change)
 
 
-def _field(name: str, title: str, offset: int, text: bytes) -> Changed:
-    return Changed(
+def _field(name: str, title: str, offset: int, text: bytes) -> FileChange:
+    return FileChange(
         f"archive-with-{name}", "notes", "TAR-001", title, f"in the header of the first member: {title}",
         (("L301", None),), _header(offset, text),
     )  # fmt: skip
@@ -88,184 +88,188 @@ HEADERS = (
     _field("another-device", "the device numbers are empty", 329, bytes(16)),
     _field("a-prefix", "a header has a prefix", 345, b"x"),
     _field("bytes-after-the-prefix", "the last byte of a header is not NUL", 511, b"\x01"),
-    Changed("archive-with-a-wrong-checksum", "notes", "TAR-001", "a header's checksum is wrong",
+    FileChange("archive-with-a-wrong-checksum", "notes", "TAR-001", "a header's checksum is wrong",
             "the checksum of the first member is 0", (("L301", None),),
-            _header(148, b"000000\0 ", is_summed=False)),
-    Changed("archive-with-bytes-after-a-name", "notes", "TAR-001", "bytes follow the NUL that ends a name",
+            _header(148, b"000000\0 ", updates_checksum=False)),
+    FileChange("archive-with-bytes-after-a-name", "notes", "TAR-001", "bytes follow the NUL that ends a name",
             "in the header of the first member the last byte of the name's field is `x`", (("L301", None),),
             _header(99, b"x")),
 )  # fmt: skip
 
 
-def _zeroed(place: int) -> Callable[[Sequence[Member]], Sequence[Member]]:
+def _redacted_at(index: int) -> Callable[[Sequence[Member]], Sequence[Member]]:
     def change(members: Sequence[Member]) -> Sequence[Member]:
-        name, content = members[place]
-        gone = (f"redacted/{name.partition('/')[2]}", bytes(len(content)))
-        return [*members[:place], gone, *members[place + 1 :]]
+        name, content = members[index]
+        redacted = (f"redacted/{name.partition('/')[2]}", bytes(len(content)))
+        return [*members[:index], redacted, *members[index + 1 :]]
 
     return change
 
 
-def _renamed(place: int, folder: str) -> Callable[[Sequence[Member]], Sequence[Member]]:
+def _moved_to_folder(index: int, folder: str) -> Callable[[Sequence[Member]], Sequence[Member]]:
     def change(members: Sequence[Member]) -> Sequence[Member]:
-        name, content = members[place]
-        return [*members[:place], (f"{folder}/{name.partition('/')[2]}", content), *members[place + 1 :]]
+        name, content = members[index]
+        return [*members[:index], (f"{folder}/{name.partition('/')[2]}", content), *members[index + 1 :]]
 
     return change
 
 
-def _content(place: int, content: bytes) -> Callable[[Sequence[Member]], Sequence[Member]]:
-    return lambda members: [*members[:place], (members[place][0], content), *members[place + 1 :]]
+def _with_content(index: int, content: bytes) -> Callable[[Sequence[Member]], Sequence[Member]]:
+    return lambda members: [*members[:index], (members[index][0], content), *members[index + 1 :]]
 
 
-def _added(place: int, *extra: Member) -> Callable[[Sequence[Member]], Sequence[Member]]:
-    return lambda members: [*members[:place], *extra, *members[place:]]
+def _with_member_added(index: int, *extra: Member) -> Callable[[Sequence[Member]], Sequence[Member]]:
+    return lambda members: [*members[:index], *extra, *members[index:]]
 
 
 MEMBERS = (
-    Changed("archive-missing", "notes", "TAR-001 DIR-001", "bodies.tar is missing", "bodies.tar is missing",
+    FileChange("archive-missing", "notes", "TAR-001 DIR-001", "bodies.tar is missing", "bodies.tar is missing",
             (("L301", None),), _file("bodies.tar", None)),
-    Changed("archive-empty", "notes", "TAR-002", "bodies.tar is empty", "bodies.tar has no bytes",
+    FileChange("archive-empty", "notes", "TAR-002", "bodies.tar is empty", "bodies.tar has no bytes",
             (("L302", 1), ("L302", 2), ("L310", None)), _file("bodies.tar", b"")),
-    Changed("archive-cut-inside-a-member", "notes", "TAR-001",
+    FileChange("archive-cut-inside-a-member", "notes", "TAR-001",
             "bodies.tar ends inside a member that an entry refers to",
             "bodies.tar is cut after 1,540 bytes", (("L301", None),), _archive(lambda archive: archive[:1540])),
-    Changed("archive-with-nonzero-padding", "notes", "TAR-001", "a member's padding is not all zeros",
+    FileChange("archive-with-nonzero-padding", "notes", "TAR-001", "a member's padding is not all zeros",
             "the last byte of the first member's padding is 1", (("L301", None),),
             _archive(lambda archive: archive[:1023] + b"\x01" + archive[1024:])),
-    Changed("archive-with-an-extended-header", "notes", "TAR-001", "a pax header precedes the first member",
+    FileChange("archive-with-an-extended-header", "notes", "TAR-001", "a pax header precedes the first member",
             "a member of type `x` precedes the first", (("L301", None),),
             _archive(lambda archive: with_checksum(header_of("pax", 0)[:156] + b"x" + header_of("pax",
                 0)[157:]) + archive)),
-    Changed("member-missing", "notes", "TAR-002", "a referenced digest has no member",
+    FileChange("member-missing", "notes", "TAR-002", "a referenced digest has no member",
             "the second member is missing", (("L302", 1),), _members(lambda members: [members[0], members[2]])),
-    Changed("wave-plan-missing", "one-task", "TAR-002 VERIFY-001",
+    FileChange("wave-plan-missing", "one-task", "TAR-002 VERIFY-001",
             "the wave plan has no member, so level 4 is not checked",
             "the first member is missing", (("L302", 0),), _members(lambda members: members[1:]), (4,)),
-    Changed("member-content-changed", "notes", "BODY-001", "a member's content does not match the digest in its name",
-            "the content of the first member is `One`", (("L303", 1),), _members(_content(0, b"One"))),
-    Changed("salt-changed", "notes", "BODY-002", "a salted member has another salt",
+    FileChange("member-content-changed", "notes", "BODY-001",
+        "a member's content does not match the digest in its name",
+            "the content of the first member is `One`", (("L303", 1),), _members(_with_content(0, b"One"))),
+    FileChange("salt-changed", "notes", "BODY-002", "a salted member has another salt",
             "the first byte of the third member is 255", (("L303", 2),),
-            _members(_content(2, b"\xff" + (THREE.salt + THREE.content)[1:]))),
-    Changed("salt-missing", "notes", "BODY-002", "a salted member contains the bytes without the salt",
-            "the third member contains the body's bytes alone", (("L303", 2),), _members(_content(2, THREE.content))),
-    Changed("plain-body-in-salted", "notes", "TAR-002", "the member of a plain body is in salted/",
-            "the first member is in salted/", (("L303", 1),), _members(_renamed(0, "salted"))),
-    Changed("salted-body-in-sha256", "notes", "TAR-002 BODY-002", "the member of a salted body is in sha256/",
-            "the third member is in sha256/", (("L303", 2),), _members(_renamed(2, "sha256"))),
-    Changed("member-unreferenced", "notes", "TAR-002", "an unreferenced member precedes a referenced one",
-            "an extra member precedes the second", (("L304", None),), _members(_added(1, EXTRA.member))),
-    Changed("member-without-a-folder", "notes", "TAR-002", "a member without a folder precedes a referenced one",
+            _members(_with_content(2, b"\xff" + (THREE.salt + THREE.content)[1:]))),
+    FileChange("salt-missing", "notes", "BODY-002", "a salted member contains the bytes without the salt",
+            "the third member contains the body's bytes alone", (("L303", 2),), _members(_with_content(2,
+            THREE.content))),
+    FileChange("plain-body-in-salted", "notes", "TAR-002", "the member of a plain body is in salted/",
+            "the first member is in salted/", (("L303", 1),), _members(_moved_to_folder(0, "salted"))),
+    FileChange("salted-body-in-sha256", "notes", "TAR-002 BODY-002", "the member of a salted body is in sha256/",
+            "the third member is in sha256/", (("L303", 2),), _members(_moved_to_folder(2, "sha256"))),
+    FileChange("member-unreferenced", "notes", "TAR-002", "an unreferenced member precedes a referenced one",
+            "an extra member precedes the second", (("L304", None),), _members(_with_member_added(1, EXTRA.member))),
+    FileChange("member-without-a-folder", "notes", "TAR-002", "a member without a folder precedes a referenced one",
             "a member `readme.txt` precedes the second", (("L304", None),),
-            _members(_added(1, ("readme.txt", b"x")))),
-    Changed("member-with-a-digest-in-upper-case", "notes", "TAR-002",
+            _members(_with_member_added(1, ("readme.txt", b"x")))),
+    FileChange("member-with-a-digest-in-upper-case", "notes", "TAR-002",
             "a member with an upper-case digest precedes a referenced one",
             "a second member of the first body, with an upper-case digest, precedes the second", (("L304", None),),
-            _members(_added(1, (f"sha256/{ONE.digest.upper()}", ONE.content)))),
-    Changed("member-twice", "notes", "TAR-002", "a digest has two members", "the first member occurs twice",
-            (("L305", None),), _members(_added(1, ONE.member))),
-    Changed("wave-plan-twice-first-wrong", "one-task", "TAR-002 BODY-001 VERIFY-001",
+            _members(_with_member_added(1, (f"sha256/{ONE.digest.upper()}", ONE.content)))),
+    FileChange("member-repeated", "notes", "TAR-002", "a digest has two members", "the first member occurs twice",
+            (("L305", None),), _members(_with_member_added(1, ONE.member))),
+    FileChange("wave-plan-repeated-first-wrong", "one-task", "TAR-002 BODY-001 VERIFY-001",
             "the wave plan has two members, and one is correct: that is enough for level 4",
             "a second member with the wave plan's name and all zeros precedes the first", (("L303", 0),),
             _members(lambda members: [(members[0][0], bytes(len(members[0][1]))), *members])),
-    Changed("members-of-an-entry-swapped", "notes", "TAR-002",
+    FileChange("members-of-an-entry-swapped", "notes", "TAR-002",
             "the members of one entry's bodies are not sorted by name",
-            "the first and the second member have changed places", (("L305", 1),),
+            "the first and the second member are swapped", (("L305", 1),),
             _members(lambda members: [members[1], members[0], members[2]])),
-    Changed("members-of-entries-swapped", "notes", "TAR-002",
+    FileChange("members-of-entries-swapped", "notes", "TAR-002",
             "members are not in the order in which entries refer to them",
             "the third member is moved to the front", (("L305", 2),),
             _members(lambda members: [members[2], members[0], members[1]])),
 )  # fmt: skip
 
 REDACTIONS = (
-    Changed("redacted-but-present", "redacted-after-the-seal", "REDACT-001 REDACT-002",
+    FileChange("redacted-but-present", "redacted-after-the-seal", "REDACT-001 REDACT-002",
             "a body is recorded as redacted, but its member is intact", "the first member contains the body",
             (("L306", 1),), lambda base: {**base.files(), "bodies.tar": archive_of(
                 [ONE.member, *members_of(base.record)[1:]])}),
-    Changed("redacted-and-missing", "redacted-after-the-seal", "REDACT-002",
+    FileChange("redacted-and-missing", "redacted-after-the-seal", "REDACT-002",
             "a redacted body has no member",
             "the first member is missing", (("L302", 1),), _members(lambda members: members[1:])),
-    Changed("redacted-but-copied", "redacted-value", "REDACT-001 REDACT-002 DIR-002",
+    FileChange("redacted-but-copied", "redacted-value", "REDACT-001 REDACT-002 DIR-002",
             "a body is recorded as redacted, but its copy exists", "outputs/notes.txt exists",
             (("L306", 6),), _file("outputs/notes.txt", b"notes")),
-    Changed("redacted-without-an-entry", "notes", "REDACT-002", "a member is redacted, but no entry records it",
-            "the second member is zeros, in redacted/", (("L307", 1),), _members(_zeroed(1))),
-    Changed("redacted-in-name-only", "redacted-after-the-seal", "REDACT-001 REDACT-002",
+    FileChange("redacted-without-an-entry", "notes", "REDACT-002", "a member is redacted, but no entry records it",
+            "the second member is zeros, in redacted/", (("L307", 1),), _members(_redacted_at(1))),
+    FileChange("redacted-in-name-only", "redacted-after-the-seal", "REDACT-001 REDACT-002",
             "a member is named redacted, but contains the body", "the first member contains the body, in redacted/",
-            (("L303", 1),), _members(_content(0, ONE.content))),
-    Changed("redacted-to-another-size", "redacted-after-the-seal", "REDACT-002",
-            "a redacted member has another size than its body had", "the first member has one zero more",
-            (("L303", 1),), _members(_content(0, bytes(4)))),
-    Changed("redacted-without-its-salt", "redacted-salted-body", "REDACT-002",
+            (("L303", 1),), _members(_with_content(0, ONE.content))),
+    FileChange("redacted-to-another-size", "redacted-after-the-seal", "REDACT-002",
+            "a redacted member has a different size than its body had", "the first member has one zero more",
+            (("L303", 1),), _members(_with_content(0, bytes(4)))),
+    FileChange("redacted-without-its-salt", "redacted-salted-body", "REDACT-002",
             "a redacted salted body has only as many zeros as the body had bytes",
-            "the first member has the size of the body alone", (("L303", 1),), _members(_content(0, bytes(5)))),
-    Changed("wave-plan-redacted-without-an-entry", "one-task", "REDACT-002 VERIFY-001",
+            "the first member has the size of the body alone", (("L303", 1),), _members(_with_content(0, bytes(5)))),
+    FileChange("wave-plan-redacted-without-an-entry", "one-task", "REDACT-002 VERIFY-001",
             "the wave plan is redacted, but no entry records it: level 4 is not checked",
-            "the first member is zeros, in redacted/", (("L307", 0),), _members(_zeroed(0)), (4,)),
+            "the first member is zeros, in redacted/", (("L307", 0),), _members(_redacted_at(0)), (4,)),
 )  # fmt: skip
 
 COPIES = (
-    Changed("copy-of-another-answer", "answered", "DIR-002", "the copy of an answer has other bytes",
-            "a space follows in outputs/text.txt", (("L308", 8),), _file("outputs/text.txt", b"text ")),
-    Changed("copy-missing", "answered", "DIR-002", "the copy of an answer is missing", "outputs/json.json is missing",
+    FileChange("copy-of-another-answer", "answered", "DIR-002", "the copy of an answer has other bytes",
+            "outputs/text.txt ends with an extra space", (("L308", 8),), _file("outputs/text.txt", b"text ")),
+    FileChange("copy-missing", "answered", "DIR-002", "the copy of an answer is missing",
+        "outputs/json.json is missing",
             (("L308", 4),), _file("outputs/json.json", None)),
-    Changed("copy-pretty-printed", "answered", "DIR-002 KIND-004",
+    FileChange("copy-pretty-printed", "answered", "DIR-002 KIND-004",
             "the copy of an answer is the same value in another form",
             "outputs/json.json has spaces", (("L308", 4),), _file("outputs/json.json", b'{"a": 1, "b": []}')),
-    Changed("copy-without-an-answer", "answered", "DIR-002",
+    FileChange("copy-without-an-answer", "answered", "DIR-002",
             "outputs/ contains a file that is not the copy of an answer",
-            "there is a file outputs/other.json", (("L308", None),), _file("outputs/other.json", b"0")),
-    Changed("copy-with-another-extension", "answered", "DIR-002",
+            "outputs/other.json is added", (("L308", None),), _file("outputs/other.json", b"0")),
+    FileChange("copy-with-another-extension", "answered", "DIR-002",
             "the copy of an answer has the extension of another type",
             "outputs/ contains image.png in addition to image.bin", (("L308", None),),
             _file("outputs/image.png", b"\x89PNG")),
-    Changed("copy-in-a-folder", "answered", "DIR-002", "outputs/ contains a folder",
-            "there is a file outputs/more/notes.txt",
+    FileChange("copy-in-a-folder", "answered", "DIR-002", "outputs/ contains a folder",
+            "outputs/more/notes.txt is added",
             (("L308", None),), _file("outputs/more/notes.txt", b"0")),
-    Changed("copy-of-another-wave-plan", "one-task", "DIR-002", "wave-plan.json is not the wave plan's body",
+    FileChange("copy-of-another-wave-plan", "one-task", "DIR-002", "wave-plan.json is not the wave plan's body",
             "wave-plan.json is `{}`", (("L308", 0),), _file("wave-plan.json", b"{}")),
-    Changed("wave-plan-copy-missing", "one-task", "DIR-002", "wave-plan.json is missing", "wave-plan.json is missing",
+    FileChange("wave-plan-copy-missing", "one-task", "DIR-002", "wave-plan.json is missing",
+        "wave-plan.json is missing",
             (("L308", 0),), _file("wave-plan.json", None)),
 )  # fmt: skip
 
 TAILS = (
-    Changed("archive-without-an-end", "notes", "TORN-001 TAR-001",
+    FileChange("archive-without-an-end", "notes", "TORN-001 TAR-001",
             "the ledger is sealed, but the archive has no end",
             "the last 1,024 bytes of bodies.tar are missing", (("L310", None),),
             _archive(lambda archive: archive[:-1024])),
-    Changed("archive-with-half-an-end", "notes", "TORN-001 TAR-001",
+    FileChange("archive-with-half-an-end", "notes", "TORN-001 TAR-001",
             "the end of the archive is one block instead of two",
             "the last 512 bytes of bodies.tar are missing", (("L310", None),),
                 _archive(lambda archive: archive[:-512])),
-    Changed("archive-with-a-longer-end", "notes", "TORN-001 TAR-001", "zeros follow the end of the archive",
+    FileChange("archive-with-a-longer-end", "notes", "TORN-001 TAR-001", "zeros follow the end of the archive",
             "512 zeros follow", (("L310", None),), _archive(lambda archive: archive + bytes(512))),
-    Changed("archive-followed-by-garbage", "notes", "TORN-001", "bytes follow the end of the archive",
+    FileChange("archive-followed-by-garbage", "notes", "TORN-001", "bytes follow the end of the archive",
             "the byte 1 follows", (("L310", None),), _archive(lambda archive: archive + b"\x01")),
-    Changed("archive-with-an-unreferenced-body", "notes", "TORN-001 TAR-002",
+    FileChange("archive-with-an-unreferenced-body", "notes", "TORN-001 TAR-002",
             "a body was written for an entry that was never written",
-            "an extra member precedes the end", (("L310", None),), _members(_added(3, EXTRA.member))),
-    Changed("archive-with-a-torn-member", "notes", "TORN-001",
+            "an extra member precedes the end", (("L310", None),), _members(_with_member_added(3, EXTRA.member))),
+    FileChange("archive-with-a-torn-member", "notes", "TORN-001",
             "half a member replaces the end of the archive",
             "half a header replaces the end", (("L310", None),),
-            _archive(lambda archive: archive[: -len(END_OF_ARCHIVE)] + header_of(*_sized(EXTRA))[:300])),
+            _archive(lambda archive: archive[: -len(END_OF_ARCHIVE)] + header_of(*_name_and_size(EXTRA))[:300])),
 )  # fmt: skip
 
 
-def _sized(given: Body) -> tuple[str, int]:
+def _name_and_size(given: Body) -> tuple[str, int]:
     return given.member[0], len(given.member[1])
 
 
-NAMINGS = (
+REFERENCES = (
     Row("entry-with-another-size", "notes", "ENTRY-005", "L303", 1, "an entry gives the wrong size of a body",
-        naming(1, "first", bytes=4)),
+        reference(1, "first", bytes=4)),
     Row("salt-in-the-size", "notes", "ENTRY-005 BODY-002", "L303", 2,
         "an entry counts the salt as part of the body's size",
-        naming(2, "third", bytes=37)),
+        reference(2, "third", bytes=37)),
     Row("later-entry-with-another-size", "body-referenced-twice", "BODY-003", "L303", 2,
-        "a later entry gives a body another size than the first", naming(2, "plain", bytes=4)),
+        "a later entry gives a body a different size than the first", reference(2, "plain", bytes=4)),
     Row("later-entry-without-salted", "body-referenced-twice", "BODY-003", "L303", 2,
-        "a later entry omits `salted` for a salted body", naming(2, "salted", salted=None)),
+        "a later entry omits `salted` for a salted body", reference(2, "salted", salted=None)),
     Row("redaction-of-an-unknown-digest", "redacted-after-the-seal", "REDACT-002", "L309", 4,
         "a redaction of a digest that no entry refers to",
         insert(4, "body.redacted", {"body": "first", "digest": OTHER_DIGEST}, [1], {"reason": Body(b"asked for")})),
@@ -277,32 +281,32 @@ NAMINGS = (
 )  # fmt: skip
 
 
-def _salt_denied(base: Base) -> Files:
-    """The entry that alone names a salted body does not say so; the archive stays."""
-    changed = naming(2, "third", salted=None).make(base.record)
+def _without_salted(base: Base) -> Files:
+    """The only reference to a salted body omits `salted`; the archive is unchanged."""
+    changed = reference(2, "third", salted=None).make(base.record)
     return {**base.files(), "ledger.jsonl": ledger_of(lines_of(changed.entries))}
 
 
-DENIED = Changed(
+WITHOUT_SALTED = FileChange(
     "entry-without-salted", "notes", "BODY-002 ENTRY-005", "an entry omits `salted` for a salted body",
-    "the body `third` of entry 2 has no `salted`; chain and seal are recomputed", (("L303", 2),), _salt_denied,
+    "the body `third` of entry 2 has no `salted`; chain and seal are recomputed", (("L303", 2),), _without_salted,
 )  # fmt: skip
 
-CHANGES = (*HEADERS, *MEMBERS, *REDACTIONS, *COPIES, *TAILS, DENIED)
+FILE_CHANGES = (*HEADERS, *MEMBERS, *REDACTIONS, *COPIES, *TAILS, WITHOUT_SALTED)
 
 
 def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
-    for changed in CHANGES:
+    for changed in FILE_CHANGES:
         base = bases[changed.base]
         yield Case(
             name=changed.name,
             title=changed.title,
             requirements=tuple(f"LEDGER-{rule}" for rule in changed.rules.split()),
             level=3,
-            files=in_run(changed.change(base)),
+            files=run_files(changed.change(base)),
             found=changed.found,
             not_checked=base.not_checked | set(changed.not_checked),
             derived_from=f"ledger/{base.name}",
             mutation=changed.mutation,
         )
-    yield from cases_of(NAMINGS, bases)
+    yield from cases_of(REFERENCES, bases)

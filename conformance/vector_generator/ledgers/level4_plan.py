@@ -1,4 +1,4 @@
-"""Violations of LEDGER-SEMANTICS-002 to 009: wave plan, names, pauses, waves, hand-over, routes, gates."""
+"""Violations of LEDGER-SEMANTICS-002 to 009: wave plan, names, pauses, waves, deliveries, routes and gates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -103,7 +103,7 @@ PLAN = (
         plan("`a` and `b` are in one wave", lambda found: found.update(waves=[["a", "b"]]))),
     Row("plan-with-waves-reversed", "in-waves", "002", "L401", 0,
         "a task is in an earlier wave than a task that it depends on",
-        plan("the waves are turned round", lambda found: found["waves"].reverse())),
+        plan("the waves are reversed", lambda found: found["waves"].reverse())),
 )  # fmt: skip
 
 NAMES = (
@@ -157,11 +157,11 @@ PAUSES = (
 )  # fmt: skip
 
 WAVES = (
-    Row("wave-with-eager-dispatch", "one-task", "004", "L405", 1,
+    Row("wave-opened-with-eager-dispatch", "one-task", "004", "L405", 1,
         "a wave is opened although the policy does not dispatch by waves",
         insert(1, "wave.opened", {"wave": 0})),
     Row("second-wave-first", "in-waves", "004", "L405", 1, "the second wave is opened first", facts(1, wave=1)),
-    Row("wave-twice", "in-waves", "004", "L405", 2, "a wave is opened twice", again(1, 2)),
+    Row("wave-opened-twice", "in-waves", "004", "L405", 2, "a wave is opened twice", again(1, 2)),
     Row("wave-beyond-the-last", "in-waves", "004", "L405", 9, "a wave is opened that the plan does not have",
         insert(9, "wave.opened", {"wave": 2})),
     Row("wave-too-early", "in-waves", "004", "L405", 4, "a wave is opened before all tasks of the previous one ended",
@@ -196,7 +196,7 @@ EXPANSIONS = (
         body(4, "items", json_body({}))),
     Row("items-not-canonical", "expanded", "006 KIND-004", "L419", 4, "the list of items is not in RFC 8785 form",
         body(4, "items", Body(b'[{"i":0}, {"i":1}]', "application/json"))),
-    Row("another-list-of-items", "expanded", "006", "L419", 4, "the items are not the value of the foreach",
+    Row("wrong-items", "expanded", "006", "L419", 4, "the items are not the value of the foreach",
         body(4, "items", json_body([{"i": 0}, {"i": 2}]))),
 )  # fmt: skip
 
@@ -213,7 +213,8 @@ DELIVERIES = (
     Row("delivered-without-the-last-source", "with-values", "007", "L426", 7,
         "a delivery's causes include the source that ended first instead of the one that ended last", members(7,
             causes=[3])),
-    Row("another-value-delivered", "delivered", "007 018", "L407", 4, "another value than the source's is delivered",
+    Row("wrong-value-delivered", "delivered", "007 018", "L407", 4,
+        "a different value than the source's is delivered",
         body(4, "value", Body(b"texts"))),
     Row("item-of-another-instance", "expanded", "007", "L407", 9, "an instance receives the item of another",
         body(9, "value", json_body({"i": 0}))),
@@ -235,7 +236,7 @@ ROUTES = (
 )  # fmt: skip
 
 GATES = (
-    Row("gate-of-a-task-without-one", "one-task", "009", "L414", 1, "a gate is opened that the plan does not have",
+    Row("gate-not-in-the-plan", "one-task", "009", "L414", 1, "a gate is opened that the plan does not have",
         insert(1, "gate.opened", {"task": "a"}, bodies={"displayed": DISPLAYED})),
     Row("gate-opened-twice", "gated", "009", "L414", 2, "a gate is opened twice", again(1, 2)),
     Row("gate-opened-after-the-end", "stopped", "009", "L414", 6, "a gate is opened after its task ended",
@@ -249,7 +250,7 @@ GATES = (
     Row("decided-without-a-gate", "gated", "009", "L414", 2, "a decision without an open gate", drop(1)),
     Row("decided-twice", "gated", "009", "L414", 4, "a gate is decided twice", again(3, 4)),
     Row("decided-on-another-body", "gated", "009", "L414", 3,
-        "a decision refers to another body than the displayed one",
+        "a decision refers to a different body than the displayed one",
         facts(3, displayed=OTHER_DIGEST)),
     Row("decided-by-a-missing-deadline", "gated", "009", "L414", 3, "a deadline decides, but the gate has none",
         facts(3, by="deadline", decision="rejected")),

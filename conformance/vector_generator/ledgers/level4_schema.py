@@ -1,4 +1,4 @@
-"""Wave plans that only one keyword of wave-plan.schema.json rejects, by keyword."""
+"""Wave plans that a single keyword of wave-plan.schema.json rejects, by keyword."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -126,5 +126,5 @@ BY_KEYWORD: Mapping[str, tuple[Row, ...]] = {
 
 
 def rows() -> Iterator[Row]:
-    for of_keyword in BY_KEYWORD.values():
-        yield from of_keyword
+    for keyword_rows in BY_KEYWORD.values():
+        yield from keyword_rows

@@ -20,7 +20,7 @@ from fake_ledger.files import (
 )
 from fake_ledger.ledger_builder import NO_USAGE, STATES
 from vector_generator.ledgers.bases import TORN
-from vector_generator.ledgers.case import Base, Case, Found, in_run
+from vector_generator.ledgers.case import Base, Case, Found, run_files
 from vector_generator.ledgers.edits import cut, drop, facts, members
 from vector_generator.ledgers.row import Row, cases_of
 from vector_generator.proofs.signing import KEY, OTHER_KEY
@@ -56,20 +56,20 @@ SEALS = (
 )  # fmt: skip
 
 
-def _root_kept(record: Record) -> Files:
+def _with_old_root(record: Record) -> Files:
     """An entry was edited and the chain recomputed, but not the seal."""
     kept = merkle_root([leaf(line) for line in lines_of(record.entries)[:3]]).hex()
     edited = members(1, actor="person:mallory").make(record)
     return directory_of(facts(3, root=kept).make(edited))
 
 
-def _root_of_one_more(record: Record) -> Files:
+def _root_with_its_own_line(record: Record) -> Files:
     found = merkle_root([leaf(line) for line in lines_of(record.entries)]).hex()
     return directory_of(facts(3, root=found).make(record))
 
 
-def _tree_of(make: Callable[[Sequence[bytes]], bytes]) -> Callable[[Record], Files]:
-    """A seal over the three entries of `notes`, with a root that was made in another way."""
+def _with_root(make: Callable[[Sequence[bytes]], bytes]) -> Callable[[Record], Files]:
+    """A seal over the three entries of `notes` whose root `make` computes incorrectly."""
 
     def files(record: Record) -> Files:
         found = make(lines_of(record.entries)[:3]).hex()
@@ -78,18 +78,18 @@ def _tree_of(make: Callable[[Sequence[bytes]], bytes]) -> Callable[[Record], Fil
     return files
 
 
-def _split_otherwise(lines: Sequence[bytes]) -> bytes:
+def _split_after_first(lines: Sequence[bytes]) -> bytes:
     first, second, third = (leaf(line) for line in lines)
     return node(first, node(second, third))
 
 
-def _odd_repeated(lines: Sequence[bytes]) -> bytes:
+def _last_leaf_repeated(lines: Sequence[bytes]) -> bytes:
     first, second, third = (leaf(line) for line in lines)
     return node(node(first, second), node(third, third))
 
 
-def _unmarked(lines: Sequence[bytes]) -> bytes:
-    """Without the prefix bytes of leaves and nodes."""
+def _without_prefixes(lines: Sequence[bytes]) -> bytes:
+    """The root without the prefix bytes of leaves and nodes."""
     first, second, third = (hashlib.sha256(line).digest() for line in lines)
     return hashlib.sha256(hashlib.sha256(first + second).digest() + third).digest()
 
@@ -98,14 +98,14 @@ def _ledger(change: Callable[[bytes], bytes]) -> Callable[[Record], Files]:
     return lambda record: {**directory_of(record), "ledger.jsonl": change(ledger_of(lines_of(record.entries)))}
 
 
-def _cut(size: int) -> Callable[[Record], Files]:
+def _truncated(size: int) -> Callable[[Record], Files]:
     """The ledger truncated to this many lines; the other files are unchanged."""
     return lambda record: {**directory_of(record), "ledger.jsonl": ledger_of(lines_of(record.entries)[:size])}
 
 
 @dataclass(frozen=True, slots=True)
 class Level5Row:
-    """A run directory, and what the verifier knows from elsewhere."""
+    """A run directory, and references that the verifier has from a trusted source."""
 
     name: str
     base: str
@@ -114,7 +114,7 @@ class Level5Row:
     mutation: str | None
     found: Found = ()
     files: Callable[[Record], Files] | None = None
-    """None: as the base has them."""
+    """None for the files of the base."""
     beside: Files = field(default_factory=dict)
     """Files of the vector's folder that the request names."""
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -124,15 +124,15 @@ class Level5Row:
 TAILS = (
     Level5Row("truncated", "one-task", "SEAL-001 TORN-001 VERIFY-003",
          "the last two lines are missing: incomplete, not valid",
-         "the lines of entries 3 and 4 are missing", (("L501", None),), _cut(3)),
+         "the lines of entries 3 and 4 are missing", (("L501", None),), _truncated(3)),
     Level5Row("truncated-before-a-body", "one-task", "SEAL-001 TORN-001",
          "the last three lines are missing: incomplete, with an unreferenced body",
-         "the lines of entries 2 to 4 are missing", (("L310", None), ("L501", None)), _cut(2)),
+         "the lines of entries 2 to 4 are missing", (("L310", None), ("L501", None)), _truncated(2)),
     Level5Row("truncated-with-a-copied-answer", "delivered", "SEAL-001 DIR-002",
          "the last two lines are missing, but the copy of their answer exists",
-         "the lines of entries 8 and 9 are missing", (("L308", None), ("L501", None)), _cut(8)),
+         "the lines of entries 8 and 9 are missing", (("L308", None), ("L501", None)), _truncated(8)),
     Level5Row("truncated-at-the-first-seal", "note-after-the-seal", "REACH-001",
-         "a ledger truncated at a seal: undetectable without a checkpoint", None, (), _cut(2)),
+         "a ledger truncated at a seal: undetectable without a checkpoint", None, (), _truncated(2)),
     Level5Row("torn-tail", "notes", "TORN-001 LINE-001", "a process was killed while it wrote a line",
          "the last line is cut after 100 bytes", (("L501", None), ("L503", 3)),
          _ledger(lambda ledger: ledger[: ledger[:-1].rindex(b"\n") + 101])),
@@ -140,37 +140,38 @@ TAILS = (
          "a whole entry without its LF is a torn tail, not a line",
          "the LF of the last line is missing", (("L501", None), ("L503", 3)), _ledger(lambda ledger: ledger[:-1])),
     Level5Row("torn-tail-after-the-seal", "notes", "TORN-001", "bytes follow the last LF of a sealed ledger",
-         "some bytes follow the last LF", (("L503", 4),), _ledger(lambda ledger: ledger + TORN)),
+         "bytes are appended after the last LF", (("L503", 4),), _ledger(lambda ledger: ledger + TORN)),
     Level5Row("empty", "worked-example", "SEAL-001 VERIFY-001", "a ledger without a line is incomplete",
          "all lines are missing", (("L310", None), ("L502", None)), _ledger(lambda _: b"")),
     Level5Row("only-a-torn-line", "worked-example", "SEAL-001 TORN-001", "a ledger that is only a torn tail",
          "all lines are replaced by some bytes", (("L310", None), ("L502", None), ("L503", 0)),
          _ledger(lambda _: TORN)),
-    Level5Row("edited-and-rechained-without-the-seal", "notes", "SEAL-001",
+    Level5Row("edited-and-rechained-but-not-resealed", "notes", "SEAL-001",
          "an entry was edited and the chain recomputed, but not the seal",
-         "the actor of entry 1 is another; the chain is recomputed, and the seal keeps its root", (("L505", 3),),
-         _root_kept),
+         "the actor of entry 1 is changed; the chain is recomputed, and the seal keeps its root", (("L505", 3),),
+         _with_old_root),
     Level5Row("seal-with-another-tree-split", "notes", "TREE-001 SEAL-001",
          "three leaves are split after one instead of two",
          "the seal's root comes from a tree that is split after its first leaf", (("L505", 3),),
-         _tree_of(_split_otherwise)),
+         _with_root(_split_after_first)),
     Level5Row("seal-with-an-odd-leaf-repeated", "notes", "TREE-001 SEAL-001",
          "an odd leaf is hashed with itself instead of being promoted",
-         "the seal's root comes from a tree with its last leaf repeated", (("L505", 3),), _tree_of(_odd_repeated)),
+         "the seal's root comes from a tree with its last leaf repeated", (("L505", 3),),
+         _with_root(_last_leaf_repeated)),
     Level5Row("seal-with-an-unprefixed-tree", "notes", "TREE-001 SEAL-001",
          "leaves and nodes are hashed without their prefix bytes",
-         "the seal's root was made without these bytes", (("L505", 3),), _tree_of(_unmarked)),
+         "the seal's root is computed without the prefix bytes", (("L505", 3),), _with_root(_without_prefixes)),
     Level5Row("torn-again", "repaired", "TORN-001 TORN-002", "a repaired ledger has a torn tail again",
-         "some bytes follow the last LF", (("L503", 4),), _ledger(lambda ledger: ledger + TORN)),
+         "bytes are appended after the last LF", (("L503", 4),), _ledger(lambda ledger: ledger + TORN)),
     Level5Row("seal-with-a-root-of-its-own-line", "notes", "SEAL-001", "a seal's root covers one entry too many",
-         "the root is the original root of all four lines", (("L505", 3),), _root_of_one_more),
+         "the root is the original root of all four lines", (("L505", 3),), _root_with_its_own_line),
 )  # fmt: skip
 
 HEAD = "expect_head"
 
 
-def _notes_files(bases: Mapping[str, Base]) -> Iterator[Level5Row]:
-    """What the verifier of `notes` knows from elsewhere."""
+def _given_references(bases: Mapping[str, Base]) -> Iterator[Level5Row]:
+    """Cases of `notes` with a given head, checkpoint, pin or key."""
     record = bases["notes"].record
     lines = lines_of(record.entries)
     text = checkpoint_of(lines)
@@ -178,7 +179,7 @@ def _notes_files(bases: Mapping[str, Base]) -> Iterator[Level5Row]:
     head = leaf(lines[-1]).hex()
     yield Level5Row("expected-head", "notes", "CHECKPOINT-004 CHAIN-001", "the head is the expected one", None,
                given={HEAD: head})  # fmt: skip
-    yield Level5Row("head-not-the-expected-one", "notes", "CHECKPOINT-004 REACH-001",
+    yield Level5Row("head-mismatch", "notes", "CHECKPOINT-004 REACH-001",
                "the head is not the expected one",
                "the head of the line before the last is expected", (("L511", None),),
                given={HEAD: leaf(lines[-2]).hex()})  # fmt: skip
@@ -189,7 +190,7 @@ def _notes_files(bases: Mapping[str, Base]) -> Iterator[Level5Row]:
                "without a given checkpoint, the key applies to the directory's own", None,
                beside=signed, given={"key": "key.pub"})  # fmt: skip
     yield Level5Row("checkpoint-signed-with-another-key", "notes", "CHECKPOINT-002 CHECKPOINT-003",
-               "the directory's checkpoint is signed with another key than the given one",
+               "the directory's checkpoint is signed with a different key than the given one",
                "the directory has a checkpoint that another key signed", (("L510", None),),
                beside={**signed, "run/checkpoint": OTHER_KEY.signed(text)}, given={"key": "key.pub"})  # fmt: skip
     yield Level5Row("checkpoint-unsigned", "notes", "CHECKPOINT-002 CHECKPOINT-003",
@@ -227,7 +228,7 @@ def _pins(text: bytes, roots: list[bytes]) -> Iterator[Level5Row]:
     yield pinned(
         "pinned-before-it-grew", "the pin covers the first two entries", None, (), checkpoint_text(2, roots[2])
     )
-    yield pinned("pinned-another-run", "the pin belongs to another run", "the pin has another run", (("L507", None),),
+    yield pinned("pin-of-another-run", "the pin belongs to another run", "the pin has another run", (("L507", None),),
                  checkpoint_text(4, roots[4], OTHER_RUN))  # fmt: skip
     yield pinned("fewer-entries-than-its-pin", "the ledger has fewer entries than its pin",
                  "the pin has 5 entries", (("L512", None),), checkpoint_text(5, roots[4]))  # fmt: skip
@@ -245,12 +246,12 @@ def _rewritten(bases: Mapping[str, Base]) -> Iterator[Level5Row]:
                (), lambda _: edited)  # fmt: skip
     yield Level5Row("rewritten-and-detected", "notes", "REACH-001 CHECKPOINT-003",
                "a rewritten ledger contradicts an earlier checkpoint",
-               "the actor of entry 1 is another, chain and seal are recomputed; an earlier checkpoint is given",
+               "the actor of entry 1 is changed, chain and seal are recomputed; an earlier checkpoint is given",
                (("L509", None),), lambda _: edited, {"before": text}, {"checkpoint": "before"})  # fmt: skip
     yield Level5Row("truncated-and-detected", "note-after-the-seal", "REACH-001 CHECKPOINT-003",
                "a ledger truncated at a seal contradicts an earlier checkpoint",
                "the lines after the first seal are missing, and an earlier checkpoint is given", (("L508", None),),
-               _cut(2),
+               _truncated(2),
                {"before": checkpoint_of(lines_of(bases["note-after-the-seal"].record.entries))},
                {"checkpoint": "before"})  # fmt: skip
     yield Level5Row("empty-with-a-checkpoint", "worked-example", "CHECKPOINT-003",
@@ -261,7 +262,7 @@ def _rewritten(bases: Mapping[str, Base]) -> Iterator[Level5Row]:
                {"checkpoint": "before"})  # fmt: skip
 
 
-def _bare(bases: Mapping[str, Base]) -> Iterator[Case]:
+def _bare_ledgers(bases: Mapping[str, Base]) -> Iterator[Case]:
     """Ledgers without a run directory."""
     lines = lines_of(bases["worked-example"].record.entries)
     unchecked = frozenset({3, 4})
@@ -282,19 +283,19 @@ def _bare(bases: Mapping[str, Base]) -> Iterator[Case]:
 
 def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
     yield from cases_of(SEALS, bases)
-    yield from _bare(bases)
-    for told in [*TAILS, *_notes_files(bases), *_rewritten(bases)]:
-        base = bases[told.base]
-        files = {**base.beside, **told.files(base.record)} if told.files else base.files()
+    yield from _bare_ledgers(bases)
+    for row in [*TAILS, *_given_references(bases), *_rewritten(bases)]:
+        base = bases[row.base]
+        files = {**base.beside, **row.files(base.record)} if row.files else base.files()
         yield Case(
-            name=told.name,
-            title=told.title,
-            requirements=tuple(f"LEDGER-{rule}" for rule in told.rules.split()),
+            name=row.name,
+            title=row.title,
+            requirements=tuple(f"LEDGER-{rule}" for rule in row.rules.split()),
             level=5,
-            files={**in_run(files), **told.beside},
-            found=told.found,
-            not_checked=base.not_checked | told.not_checked,
-            given=told.given,
-            derived_from=f"ledger/{base.name}" if told.mutation else None,
-            mutation=told.mutation,
+            files={**run_files(files), **row.beside},
+            found=row.found,
+            not_checked=base.not_checked | row.not_checked,
+            given=row.given,
+            derived_from=f"ledger/{base.name}" if row.mutation else None,
+            mutation=row.mutation,
         )

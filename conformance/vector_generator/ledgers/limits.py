@@ -10,7 +10,7 @@ from fake_ledger.wave_plans import task, wave_plan, with_digest
 from vector_generator.ledgers.bases import MAX_LINE, ONE, imported_from
 from vector_generator.ledgers.case import Base
 from vector_generator.ledgers.edits import both, facts
-from vector_generator.ledgers.runs import NOTES, tried_again
+from vector_generator.ledgers.runs import NOTES, retried
 
 MAX_CAUSES = 1_000
 LONG_TASK = "t" * 4096
@@ -18,7 +18,7 @@ LONG_OUTPUT = "n" * 64
 BEYOND_BMP = "\U0001f600"
 MAX_EXIT_STATUS = 2**32 - 1
 MAX_INTEGER = 2**53 - 1
-NO_DAY = "2026-11-31T09:00:00.000000Z"
+TIME_ON_31_NOVEMBER = "2026-11-31T09:00:00.000000Z"
 
 
 def torn(count: int) -> list[dict[str, Any]]:
@@ -30,12 +30,12 @@ def files(count: int) -> list[dict[str, Any]]:
 
 
 def bodies(count: int) -> dict[str, dict[str, Any]]:
-    """The same body under so many names."""
+    """References to one body under `count` names."""
     return {f"b{number}": ONE.reference for number in range(count)}
 
 
 def long_texts() -> Record:
-    """0 run.opened with names of 256, 1 an actor of 256, 2 a kind of 64, 3 a body's name of 64, 4 a type of 100."""
+    """Characters: 0 names of 256, 1 an actor of 256, 2 a kind of 64, 3 a body name of 64, 4 a media type of 100."""
     builder = RunBuilder()
     builder.add("x-note", actor="person:" + "p" * 249)
     builder.add("x-" + "k" * 62)
@@ -76,37 +76,37 @@ def long_output_name() -> Record:
 
 
 def large_amounts() -> Record:
-    """As `retried`: 2 and 4 are finished, with exit statuses, and 4 with a time as large as an integer may be."""
+    """Like `retried`: entries 2 and 4 have extreme exit statuses, and entry 4 has the largest integer as its time."""
     usage = {**NO_USAGE, "wall_ms": MAX_INTEGER}
     edit = both(
         facts(2, exit_status=-255),
         facts(4, exit_status=MAX_EXIT_STATUS, usage=usage),
         facts(6, totals={"calls": 2, **usage}),
     )
-    return edit.make(tried_again())
+    return edit.make(retried())
 
 
 def longest_line_of_long_characters() -> Record:
-    """The line of entry 1 has 65,535 bytes; most of its characters have four."""
-    room = MAX_LINE - len(lines_of(_noted({"text": ""}).entries)[1])
-    return _noted({"text": BEYOND_BMP * (room // 4) + "x" * (room % 4)})
+    """The line of entry 1 has 65,535 bytes; most of its characters have four bytes."""
+    room = MAX_LINE - len(lines_of(_with_note({"text": ""}).entries)[1])
+    return _with_note({"text": BEYOND_BMP * (room // 4) + "x" * (room % 4)})
 
 
-def _noted(data: dict[str, Any], **members: Any) -> Record:
+def _with_note(data: dict[str, Any], **members: Any) -> Record:
     builder = RunBuilder()
     builder.add("x-note", data, **members)
     return builder.sealed()
 
 
-def no_day() -> Record:
+def time_on_31_november() -> Record:
     builder = RunBuilder()
-    builder.add("x-note", at=NO_DAY)
+    builder.add("x-note", at=TIME_ON_31_NOVEMBER)
     record = builder.sealed()
-    last = {**record.entries[-1], "at": NO_DAY}
+    last = {**record.entries[-1], "at": TIME_ON_31_NOVEMBER}
     return Record((*record.entries[:-1], last), record.bodies)
 
 
-def own_metadata() -> Record:
+def user_metadata() -> Record:
     """0 run.opened, 1-3 a, 4 sealed."""
     plan = wave_plan({"a": task()})
     builder = RunBuilder(with_digest({**plan, "metadata": {"name": "n" * 64, "x-team": {"size": 3}}}))
@@ -114,7 +114,7 @@ def own_metadata() -> Record:
     return builder.sealed()
 
 
-def of_the_schemas() -> Iterator[Base]:
+def schema_bases() -> Iterator[Base]:
     entry = ("LEDGER-ENTRY-001",)
     yield Base("texts-at-their-limits",
                "an actor, a kind, a body name, a media type and labels of maximum length",
@@ -134,24 +134,25 @@ def of_the_schemas() -> Iterator[Base]:
         "time-on-31-november",
         "a time is only matched against its pattern: 31 November is valid",
         entry,
-        no_day(),
+        time_on_31_november(),
         level=1,
     )
-    yield Base("plan-with-own-metadata", "a wave plan name of 64 characters, and user-defined metadata",
-               ("LEDGER-SEMANTICS-002",), own_metadata(), level=4)  # fmt: skip
+    yield Base("plan-with-user-metadata", "a wave plan name of 64 characters, and user-defined metadata",
+               ("LEDGER-SEMANTICS-002",), user_metadata(), level=4)  # fmt: skip
 
 
-def of_the_lines() -> Iterator[Base]:
+def line_bases() -> Iterator[Base]:
     yield Base("longest-line-of-multibyte-characters", "a line of 65,535 bytes with far fewer characters",
                ("LEDGER-LINE-002",), longest_line_of_long_characters(), level=1)  # fmt: skip
     yield Base("brackets-in-strings", "brackets, braces and escaped quotes in strings are not nesting",
-               ("LEDGER-LINE-003",), _noted({"text": '"[' + "[{" * 50, '"{[': "\\" + '"[' * 70}), level=1)  # fmt: skip
+               ("LEDGER-LINE-003",), _with_note({"text": '"[' + "[{" * 50, '"{[': "\\" + '"[' * 70}),
+               level=1)  # fmt: skip
     names = ("__proto__", "constructor", "toString", "hasOwnProperty", "")
     yield Base("keys-of-javascript-objects", "keys with a meaning in JavaScript are keys like any other",
-               ("LEDGER-ENTRY-002",), _noted(dict.fromkeys(names, 1), bodies={"constructor": ONE}),
+               ("LEDGER-ENTRY-002",), _with_note(dict.fromkeys(names, 1), bodies={"constructor": ONE}),
                level=1)  # fmt: skip
 
 
 def bases() -> Iterator[Base]:
-    yield from of_the_schemas()
-    yield from of_the_lines()
+    yield from schema_bases()
+    yield from line_bases()

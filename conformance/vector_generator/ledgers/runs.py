@@ -25,7 +25,7 @@ def one_task() -> Record:
     return builder.sealed()
 
 
-def handed_over() -> Record:
+def delivered() -> Record:
     """0 run.opened, 1-3 a, 4 delivered to b, 5 started, 6 finished, 7 ended, 8 answer.given, 9 sealed."""
     tasks = {"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])}
     builder = RunBuilder(wave_plan(tasks, outputs={"notes": {"task": "b"}}))
@@ -54,7 +54,7 @@ def in_order() -> Record:
     return builder.sealed()
 
 
-def tried_again() -> Record:
+def retried() -> Record:
     """0 run.opened, 1 started, 2 finished (error), 3 started, 4 finished, 5 ended, 6 sealed."""
     builder = RunBuilder(wave_plan({"a": task()}))
     builder.start()
@@ -98,7 +98,7 @@ def checked() -> Record:
     return builder.sealed()
 
 
-def asked_again() -> Record:
+def check_asked_again() -> Record:
     """0 run.opened, 1 started, 2 finished, 3-4 asked (none), 5-6 asked (lost), 7-8 asked (pass), 9 ended, 10 sealed."""
     builder = RunBuilder(wave_plan({"a": task(accept=[COMMAND], budget={"output_bytes": 18, "calls": 1})}))
     builder.start()
@@ -124,7 +124,7 @@ def gated() -> Record:
     return builder.sealed()
 
 
-def gated_in_time() -> Record:
+def gated_with_a_deadline() -> Record:
     """0 run.opened, 1 gate.opened, 2 decided by the deadline, 3-5 a, 6 sealed."""
     builder = RunBuilder(wave_plan({"a": task(gate=TIMED_GATE)}))
     builder.open_gate(deadline=DEADLINE)
@@ -134,7 +134,7 @@ def gated_in_time() -> Record:
 
 
 def _not_before(record: Record, at: str) -> Record:
-    """Entries after a moment that was waited for are not earlier."""
+    """The record with the time `at` for all entries from the first one with that time."""
     first = next(seq for seq, entry in enumerate(record.entries) if entry["at"] == at)
     later = [{**entry, "at": at} for entry in record.entries[first:]]
     return Record((*record.entries[:first], *later), record.bodies, record.redacted)
@@ -207,7 +207,7 @@ def stopped() -> Record:
     return builder.sealed("stopped")
 
 
-def side_by_side() -> Record:
+def parallel() -> Record:
     """0 run.opened, 1 a started, 2 b started, 3-4 finished, 5-6 ended, 7 c started, 8 finished, 9 ended, 10 sealed."""
     budget = {"calls": 3, "input_tokens": 12, "output_tokens": 8, "tokens": 20, "micro_usd": 10, "output_bytes": 18}
     tasks = {"a": task(), "b": task(budget={"tokens": 10}), "c": task()}
@@ -224,7 +224,7 @@ def side_by_side() -> Record:
     return builder.sealed()
 
 
-def gone_on_with() -> Record:
+def resumed() -> Record:
     """0 run.opened, 1 a started, 2 resumed, 3 lost, 4 started, 5 finished (cancelled), 6-8 a, 9-11 b, 12 sealed.
 
     The policy allows one attempt; lost and cancelled attempts do not count, but keep their reservations.
@@ -244,7 +244,7 @@ def gone_on_with() -> Record:
 
 def with_values() -> Record:
     """0 run.opened, 1-3 a, 4-6 b, 7 delivered v to c, 8 delivered w to c, 9 delivered p to c, 10-12 c, 13 sealed."""
-    made = {
+    computed = {
         "list": [
             {"task": "a", "select": "/x/1"},
             {"object": {"text": {"task": "b"}, "none": {"list": []}}},
@@ -252,7 +252,7 @@ def with_values() -> Record:
         ]
     }
     needs = [
-        data_edge(made, "v"),
+        data_edge(computed, "v"),
         data_edge({"task": "b"}, "w"),
         data_edge({"list": [{"task": "a"}], "select": "/0/x/0"}, "p"),
     ]
@@ -289,35 +289,35 @@ def answered() -> Record:
     return builder.sealed()
 
 
-def _ended(state: str, reason: str) -> Callable[[], Record]:
+def _ending_at_once(state: str, reason: str) -> Callable[[], Record]:
     """0 run.opened, 1 ended, 2 sealed."""
 
-    def tell() -> Record:
+    def build() -> Record:
         builder = RunBuilder(wave_plan({"a": {"lane": "auto"}}))
         builder.end(state=state, reason=reason)
         return builder.sealed(state)
 
-    return tell
+    return build
 
 
 RUNS: dict[str, tuple[Callable[[], Record], str, str]] = {
     "one-task": (one_task, "a task starts, finishes and ends", "002 010 011 014 017"),
-    "delivered": (handed_over, "a task's output is delivered to another task, whose output is an answer",
+    "delivered": (delivered, "a task's output is delivered to another task, whose output is an answer",
                     "002 005 007 010 016 017 018"),
-    "in-waves": (in_waves, "a policy that dispatches by waves: each wave is opened after the previous one ended",
+    "in-waves": (in_waves, "with dispatch by waves, each wave is opened after the previous one ended",
                  "004 005"),
     "in-order": (in_order, "a task that follows another, and a task whose condition reads its output", "005"),
-    "retried": (tried_again, "an attempt ends with an error, and the next one succeeds", "010 011"),
+    "retried": (retried, "an attempt ends with an error, and the next one succeeds", "010 011"),
     "escalated": (escalated, "a check fails, and the next tier succeeds; attempts are counted per step",
                   "010 012 013"),
     "checked": (checked, "a schema, a command and an agent check a result, in order", "012"),
-    "check-asked-again": (asked_again, "a check without a verdict and a lost check are asked again", "012 015"),
+    "check-asked-again": (check_asked_again, "a check without a verdict and a lost check are asked again", "012 015"),
     "gated": (gated, "a gate is opened, the run is paused, and it resumes after a person approves", "003 009 010"),
-    "gated-with-a-deadline": (gated_in_time, "a gate's deadline decides as the plan says", "009"),
+    "gated-with-a-deadline": (gated_with_a_deadline, "at a gate's deadline, the plan's `on_deadline` decides", "009"),
     "expanded": (expansions.all_passed, "a task with a foreach is expanded, and each instance receives its item",
                  "006 007 014 018"),
     "expanded-and-one-tolerated": (expansions.one_tolerated,
-                                   "one of two instances is tolerated: the task passes with the output of the other",
+                                   "one of two instances is tolerated; the task passes with the output of the other",
                                    "014 018"),
     "expanded-and-all-tolerated": (expansions.all_tolerated,
                                    "all instances are tolerated, so the task is tolerated and has no answer",
@@ -325,32 +325,34 @@ RUNS: dict[str, tuple[Callable[[], Record], str, str]] = {
     "expanded-and-tolerated-without-attempts": (expansions.tolerated_before_an_attempt,
                                        "all instances are tolerated without an attempt, so the task is tolerated",
                                        "014"),
-    "expanded-to-no-instances": (expansions.of_nothing,
-                            "a task with a foreach has no items: it passes, and its answer is an empty list",
+    "expanded-to-no-instances": (expansions.no_items,
+                            "a task with a foreach and no items passes, and its answer is an empty list",
                             "006 014 018"),
-    "expanded-from-text": (expansions.from_text,
+    "expanded-from-text": (expansions.items_from_text,
                            "the items of a foreach are a list in RFC 8785 form, whatever the body's type", "006"),
-    "routed": (routed, "a task with a lane is routed and climbs to a tier for which its agent has an adapter",
+    "routed": (routed, "a task with a lane is routed and escalates to a tier for which its agent has an adapter",
                "008 013"),
-    "reused": (reused, "results of another run replace attempts", "011 014"),
+    "reused": (reused, "results of another run are reused instead of running attempts", "011 014"),
     "tolerated": (tolerated, "a task with allow_failure fails, and the run passes", "014 017"),
     "failed": (failed, "a task fails, and the tasks that take its output are skipped", "014 017"),
     "skipped": (skipped, "a condition is not met, so the task is skipped", "014 017"),
     "stopped": (stopped, "a budget stops the run", "015 017"),
-    "refused": (_ended("refused", "policy"), "a task is refused, so the run is refused", "014 017"),
-    "cancelled": (_ended("cancelled", "interrupted"), "a task is cancelled, so the run is cancelled", "014 017"),
-    "parallel": (side_by_side,
-                     "two calls that just fit their budgets are open at once; their usage leaves room for a third",
+    "refused": (_ending_at_once("refused", "policy"), "a task is refused, so the run is refused", "014 017"),
+    "cancelled": (_ending_at_once("cancelled", "interrupted"), "a task is cancelled, so the run is cancelled",
+    "014 017"),
+    "parallel": (parallel,
+                     "two parallel calls just fit their budgets, and their usage leaves room for a third",
                      "010 015 017"),
-    "resumed": (gone_on_with, "a process was killed: its call is lost and charged its reservation",
+    "resumed": (resumed, "the call of a killed process is lost and charged its reservation",
                      "003 010 011 015 017"),
     "with-values": (with_values, "values computed from outputs: parts, lists, objects, text, a salted body", "007 018"),
     "redacted-value": (redacted_value,
-                       "the source of a value is redacted: the comparison is undecided, which is not a finding", "018"),
+                       "the source of a value is redacted, so the value cannot be compared, which is not a finding",
+                       "018"),
     "answered": (answered, "answers of three types, and their copies", "016 017"),
 }  # fmt: skip
 
-FURTHER = {
+OTHER_REQUIREMENTS = {
     "one-task": ("LEDGER-KIND-001", "LEDGER-KIND-002", "LEDGER-SEMANTICS-001", "LEDGER-VERIFY-001"),
     "expanded": ("LEDGER-KIND-003",),
     "with-values": ("LEDGER-KIND-004",),
@@ -360,6 +362,6 @@ FURTHER = {
 
 
 def bases() -> Iterator[Base]:
-    for name, (tell, title, numbers) in RUNS.items():
+    for name, (build, title, numbers) in RUNS.items():
         ids = tuple(f"LEDGER-SEMANTICS-{number}" for number in numbers.split())
-        yield Base(name, title, (*ids, *FURTHER.get(name, ())), tell())
+        yield Base(name, title, (*ids, *OTHER_REQUIREMENTS.get(name, ())), build())

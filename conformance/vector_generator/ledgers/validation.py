@@ -1,4 +1,4 @@
-"""Validate the cases: each handwritten expectation must match the judge and `forum`."""
+"""Checks each handwritten expectation against the judge and `forum`, and creates the vectors."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ VERIFIED_BY = (
     "the findings, with code and seq, are written by hand from the specification; the judge reports exactly these, and"
     " `forum` gives this answer"
 )
-_ANSWER = ("verdict", "codes", "first_bad_seq")
+_COMPARED = ("verdict", "codes", "first_bad_seq")
 _PATHS = ("checkpoint", "key", "pin")
 
 
@@ -23,17 +23,17 @@ def vectors_of(area: str, cases: Iterable[Case], forum: ForumProgram) -> Iterato
     """The vectors of the cases, in order; raises for a case whose expectation is wrong."""
     for case in cases:
         folder = forum.fresh_folder()
-        _place(case, folder)
-        for who, said, stated in (
-            ("the judge", _said_by_judge(case, folder), _stated(case)),
-            ("forum", _said_by_forum(case, folder, forum), _answer(case.expected())),
+        _write_files(case, folder)
+        for program, answer, expected in (
+            ("the judge", _judge_answer(case, folder), _expected(case)),
+            ("forum", _forum_answer(case, folder, forum), _compared(case.expected())),
         ):
-            if said != stated:
-                raise BadVector(f"{area}/{case.name}", f"{who} reports {said} instead of {stated}")
+            if answer != expected:
+                raise BadVector(f"{area}/{case.name}", f"{program} reports {answer} instead of {expected}")
         yield _vector(area, case)
 
 
-def _place(case: Case, folder: Path) -> None:
+def _write_files(case: Case, folder: Path) -> None:
     for name, content in case.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,11 +45,11 @@ def _statuses(case: Case) -> list[str]:
     return [levels[str(level)]["status"] for level in LEVELS]
 
 
-def _stated(case: Case) -> dict[str, Any]:
+def _expected(case: Case) -> dict[str, Any]:
     return {"findings": frozenset(case.found), "levels": _statuses(case)}
 
 
-def _said_by_judge(case: Case, folder: Path) -> dict[str, Any]:
+def _judge_answer(case: Case, folder: Path) -> dict[str, Any]:
     given = case.given
     report = judge(
         folder / case.request["input"],
@@ -66,15 +66,15 @@ def _said_by_judge(case: Case, folder: Path) -> dict[str, Any]:
     }
 
 
-def _said_by_forum(case: Case, folder: Path, forum: ForumProgram) -> dict[str, Any]:
+def _forum_answer(case: Case, folder: Path, forum: ForumProgram) -> dict[str, Any]:
     paths = {name: folder / value for name, value in case.request.items() if name in ("input", *_PATHS)}
-    return _answer(forum.ask("verify", **{**case.request, **paths}))
+    return _compared(forum.ask("verify", **{**case.request, **paths}))
 
 
-def _answer(told: dict[str, Any]) -> dict[str, Any]:
+def _compared(answer: dict[str, Any]) -> dict[str, Any]:
     """The compared members of an answer or an expectation."""
-    levels = {level: of if isinstance(of, str) else of["status"] for level, of in told["levels"].items()}
-    return {**{name: told[name] for name in _ANSWER}, "levels": levels}
+    levels = {level: item if isinstance(item, str) else item["status"] for level, item in answer["levels"].items()}
+    return {**{name: answer[name] for name in _COMPARED}, "levels": levels}
 
 
 def _vector(area: str, case: Case) -> Vector:

@@ -1,1 +1,1 @@
-"""Vectors of manifests: sound ones, and one fault each."""
+"""Manifest vectors: valid bundles, and bundles with one fault."""

@@ -5,7 +5,7 @@ from vector_generator.bundle_vectors import ValidBundle
 _TEXT = "00404e686415370f1711c4d7acfa2905444d3cf23cef2e10c47d445ebe690f96"
 _ANYTHING = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
 
-SOUND = (
+VALID_BUNDLES = (
     ValidBundle("plain", "One task, and a policy with only defaults",
         "MANIFEST-DOC-001 MANIFEST-POLICY-001 MANIFEST-POLICY-002 MANIFEST-PLAN-003 MANIFEST-ROSTER-002",
         {
@@ -25,7 +25,7 @@ SOUND = (
         "MANIFEST-READ-001 MANIFEST-PATH-001 MANIFEST-WORKFLOW-001 MANIFEST-WORKFLOW-002 MANIFEST-SCHEMA-002",
         {"/tasks/draft/instruction": ["Write the notes for 1.2.0."], "/policy/max_parallel": 2}),
     ValidBundle("several-documents",
-        "Several documents in one file; the workflow finds those that it does not name beside it",
+        "Several documents in one file; the workflow uses documents of its own file that it does not name",
         "MANIFEST-READ-001 MANIFEST-DOC-002 MANIFEST-WORKFLOW-001 MANIFEST-PATH-002",
         {"/tasks/draft/instruction": ["Write."], "/agents/writer/adapters": {"capable": "script"},
          "/bundle/0/path": "forum:default/policy.yaml", "/bundle/1/path": "workflow.yaml"}),
@@ -52,7 +52,7 @@ SOUND = (
     ValidBundle("anchors", "Aliases repeat the values of their anchors",
         "MANIFEST-READ-003 MANIFEST-READ-004",
         {"/tasks/again/instruction": ["Write."], "/tasks/other/agent": "writer"}),
-    ValidBundle("user-fields", "Fields that begin with x- have no effect; a task may have such a name",
+    ValidBundle("user-fields", "Fields that begin with x- have no effect; a task name may begin with x-",
         "MANIFEST-DOC-003 MANIFEST-READ-003 MANIFEST-READ-004 MANIFEST-READ-005",
         {"/tasks": {"x-draft": {"agent": "writer", "instruction": ["Write."],
                                 "ladder": [{"adapter": "script", "tier": "capable"}]}},
@@ -98,17 +98,17 @@ SOUND = (
             "/tasks/sort/escalate": ["frontier"],
             "/tasks/sort/ladder": None,
         }),
-    ValidBundle("allowed", "A policy that allows exactly what the tasks reach",
+    ValidBundle("allowed", "A policy that allows exactly what the tasks use",
         "MANIFEST-POLICY-002 MANIFEST-POLICY-003 MANIFEST-POLICY-004",
         {"/policy/allow/commands": ["ls", "model-cli", "python3"],
          "/policy/allow/env": ["DEPLOY_TOKEN", "MODELS_KEY", "PATH"]}),
     ValidBundle("everything-allowed", "A '*' in each list of the policy", "MANIFEST-POLICY-002",
         {"/tasks/list/run": [["anything"], ["at"], ["all"]]}),
-    ValidBundle("lane", "A task with a lane, for the only agent that the policy allows",
+    ValidBundle("lane", "A routed task, with only one agent that the policy allows",
         "MANIFEST-PLAN-001 MANIFEST-PLAN-009",
         {"/agents": {"writer": {"adapters": {"capable": "script"}, "tier": "capable"}},
          "/tasks/draft": {"lane": "auto", "instruction": ["Write."]}}),
-    ValidBundle("edges", "Data edges in short and in full, an order edge, a condition and outputs",
+    ValidBundle("edges", "Short and long data edges, an order edge, a condition and outputs",
         "MANIFEST-PLAN-002 MANIFEST-PLAN-003 MANIFEST-PLAN-006 MANIFEST-PLAN-007 MANIFEST-TEXT-001 MANIFEST-SCHEMA-001",
         {"/tasks/draft/needs/1/as": "lint", "/tasks/draft/needs/0/max_bytes": 20000,
          "/tasks/check/needs/0": {"edge": "order", "task": "lint"}, "/waves": [["lint", "log"], ["draft"], ["check"]],
@@ -144,13 +144,13 @@ SOUND = (
         }),
     ValidBundle("schemas", "Schemas that refer to themselves and to a file",
         "MANIFEST-SCHEMA-001 MANIFEST-SCHEMA-002 MANIFEST-PLAN-003", {"/bundle/0/path": "text.json"}),
-    ValidBundle("secrets", "A secret that is referred to and passed on, and never written down",
+    ValidBundle("secrets", "A secret that is referenced and passed on, but not stored",
         "MANIFEST-SECRET-001 MANIFEST-INPUT-001",
         {"/inputs/token": {"schema": _TEXT, "secret": True},
          "/tasks/inner~1write/instruction": ["Use ", {"secret": "token"}, " and open."]}),
     ValidBundle("script", "Answers for tasks, instances, agents and checks", "MANIFEST-SCRIPT-001 MANIFEST-SCRIPT-002"),
     ValidBundle("inputs", "Inputs from the command line, the workflow and the plan's defaults", "MANIFEST-INPUT-001",
         {"/tasks/draft/instruction": ['Write ["one","two"] by me on 3 pages.']}, inputs={"author": "me"}),
-    ValidBundle("judged", "A task with a judge, and sufficient budgets", "MANIFEST-PLAN-008 MANIFEST-PLAN-007",
+    ValidBundle("judged", "A task with a judge", "MANIFEST-PLAN-008 MANIFEST-PLAN-007",
         {"/agents/critic/adapters": {"capable": "other"}, "/tasks/draft/accept": [{"agent": "critic"}]}),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Proofs as documents, of a ledger of many tiny entries: created by the definitions, checked by LEDGER-PROOF-001."""
+"""Creates proofs for a ledger of small entries by the definitions of RFC 6962, and checks them by LEDGER-PROOF-001."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ Proof = dict[str, Any]
 
 @cache
 def lines() -> tuple[bytes, ...]:
-    """A ledger of 70 entries, which is not sealed: `run.opened`, and then one fact each."""
+    """The lines of an unsealed ledger of 70 entries: `run.opened`, then entries with one number each."""
     builder = RunBuilder()
     for number in range(1, LARGEST):
         builder.add("x-n", {"n": number})
@@ -37,44 +37,44 @@ def root_of(size: int) -> bytes:
     return merkle_root(leaves()[:size])
 
 
-def text_of(size: int) -> bytes:
+def checkpoint_of_size(size: int) -> bytes:
     return checkpoint_of(lines(), size)
 
 
-def _shared(kind: str, size: int, path: Sequence[bytes]) -> Proof:
+def _common_members(kind: str, size: int, path: Sequence[bytes]) -> Proof:
     return {
         "format": 1,
         "proof": kind,
         "run": RUN,
         "size": size,
         "root": root_of(size).hex(),
-        "path": [found.hex() for found in path],
-        "checkpoint": text_of(size).decode(),
+        "path": [node.hex() for node in path],
+        "checkpoint": checkpoint_of_size(size).decode(),
     }
 
 
 def inclusion(seq: int, size: int) -> Proof:
     path = tree.inclusion(seq, leaves()[:size])
-    return {**_shared("inclusion", size, path), "seq": seq, "entry": lines()[seq].decode()}
+    return {**_common_members("inclusion", size, path), "seq": seq, "entry": lines()[seq].decode()}
 
 
 def consistency(from_size: int, size: int) -> Proof:
     path = tree.consistency(from_size, leaves()[:size])
     older = {"from_size": from_size, "from_root": root_of(from_size).hex()}
-    return {**_shared("consistency", size, path), **older}
+    return {**_common_members("consistency", size, path), **older}
 
 
-def chosen(size: int) -> Proof:
-    """One proof for each size: of even ones an entry, of odd ones an older size. Which, wanders through the tree."""
-    place = size * size * 5 // 7 % size
-    return consistency(max(place, 1), size) if size % 2 else inclusion(place, size)
+def proof_of_size(size: int) -> Proof:
+    """One proof for each size: inclusion if it is even, consistency if it is odd. The entry or older size varies."""
+    position = size * size * 5 // 7 % size
+    return consistency(max(position, 1), size) if size % 2 else inclusion(position, size)
 
 
-def written(proof: Mapping[str, Any]) -> bytes:
+def proof_bytes(proof: Mapping[str, Any]) -> bytes:
     return json.dumps(proof, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
 
 
-def codes_of(
+def finding_codes(
     data: bytes, checkpoint: bytes | None = None, key: PublicKey | None = None, pin: bytes | None = None
 ) -> list[str]:
     """The findings about a proof and the given checkpoint, pin and key."""
@@ -82,18 +82,18 @@ def codes_of(
         proof, own = _read(data)
     except (ValueError, KeyError):
         return ["L601"]
-    found = [] if _leads_to_its_root(proof) else ["L602"]
+    found = [] if _path_leads_to_root(proof) else ["L602"]
     if key and checkpoint is None and not is_signed(own.text, own.signatures, key):
         found.append("L510")
     if checkpoint is not None:
-        found += _disagreement(proof, checkpoint, key, ("L508", "L509"))
+        found += _contradictions(proof, checkpoint, key, ("L508", "L509"))
     if pin is not None:
-        found += _disagreement(proof, pin, None, ("L512", "L513"))
+        found += _contradictions(proof, pin, None, ("L512", "L513"))
     return sorted(set(found))
 
 
 def _read(data: bytes) -> tuple[Proof, Checkpoint]:
-    """A proof that matches its schema and does not contradict itself. Raises ValueError otherwise."""
+    """Parse a proof and its checkpoint. Raises ValueError if it violates its schema or contradicts itself."""
     proof: Proof = json.loads(data.decode(), object_pairs_hook=each_key_once)
     own = read_checkpoint(str(proof["checkpoint"]).encode()) if isinstance(proof, dict) else None
     if own is None or not proof_validator().is_valid(proof):
@@ -114,7 +114,7 @@ def _is_in_range(proof: Proof) -> bool:
     return bool(is_same and proof["seq"] < proof["size"])
 
 
-def _leads_to_its_root(proof: Proof) -> bool:
+def _path_leads_to_root(proof: Proof) -> bool:
     path = [bytes.fromhex(found) for found in proof["path"]]
     wanted = bytes.fromhex(proof["root"])
     try:
@@ -129,8 +129,8 @@ def _leads_to_its_root(proof: Proof) -> bool:
         return False
 
 
-def _disagreement(proof: Proof, given: bytes, key: PublicKey | None, codes: tuple[str, str]) -> list[str]:
-    """The first of L506, L510, L507, and of `codes` (too many entries, another root), that applies."""
+def _contradictions(proof: Proof, given: bytes, key: PublicKey | None, codes: tuple[str, str]) -> list[str]:
+    """The first of L506, L510 and L507 that applies, or one of `codes` (too many entries, different root)."""
     try:
         other = read_checkpoint(given)
     except MalformedCheckpoint:

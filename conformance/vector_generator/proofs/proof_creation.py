@@ -22,15 +22,15 @@ CONSISTENCIES = (
     (16, 17), (21, 33), (32, 33), (64, 65), (65, 70), (69, 70),
 )  # fmt: skip
 VERIFIED_BY = (
-    "made in the generator by the recursive definitions of RFC 6962, sections 2.1, 2.1.1 and 2.1.2;"
+    "created in the generator by the recursive definitions of RFC 6962, sections 2.1, 2.1.1 and 2.1.2;"
     " `forum` writes the same"
 )
-REFUSED = "written by hand: there are no such entries; `forum` writes nothing"
+REFUSED = "written by hand; the request cannot be met, and `forum` writes nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One thing that is to be made; `expected` is None where it cannot be made."""
+class CreationRequest:
+    """A request for a checkpoint or proof. `expected` is None if the request must be refused."""
 
     name: str
     title: str
@@ -44,133 +44,142 @@ class Asked:
 
 
 def _ledger(size: int) -> bytes:
-    """At least its first entry: without one a ledger is of no run."""
+    """A ledger with at least its first entry, because an empty ledger belongs to no run."""
     return ledger_of(documents.lines()[: max(size, 1)])
 
 
-def _made() -> Iterator[Asked]:
+def _full_ledgers() -> Iterator[CreationRequest]:
     for size in CHECKPOINTS:
-        yield Asked(
-            f"checkpoint-making-{size}", f"the checkpoint of {size} entries", "checkpoint", {"size": size},
-            _ledger(size), documents.text_of(size), requirements=("LEDGER-CHECKPOINT-001", "LEDGER-TREE-001"),
+        yield CreationRequest(
+            f"checkpoint-creation-{size}", f"the checkpoint of {size} entries", "checkpoint", {"size": size},
+            _ledger(size), documents.checkpoint_of_size(size), requirements=("LEDGER-CHECKPOINT-001",
+                "LEDGER-TREE-001"),
         )  # fmt: skip
     for seq, size in INCLUSIONS:
-        yield Asked(
-            f"inclusion-making-{seq}-of-{size}", f"the proof that entry {seq} is among the first {size}", "inclusion",
-            {"seq": seq, "size": size}, _ledger(size), documents.written(documents.inclusion(seq, size)),
+        yield CreationRequest(
+            f"inclusion-creation-{seq}-of-{size}", f"the proof that entry {seq} is among the first {size}", "inclusion",
+            {"seq": seq, "size": size}, _ledger(size), documents.proof_bytes(documents.inclusion(seq, size)),
         )  # fmt: skip
     for older, size in CONSISTENCIES:
-        yield Asked(
-            f"consistency-making-{older}-to-{size}",
+        yield CreationRequest(
+            f"consistency-creation-{older}-to-{size}",
                 f"the proof that the first {older} entries are a prefix of the first {size}",
             "consistency", {"from_size": older, "size": size}, _ledger(size),
-            documents.written(documents.consistency(older, size)),
+            documents.proof_bytes(documents.consistency(older, size)),
         )  # fmt: skip
 
 
-def _made_of_more() -> Iterator[Asked]:
+def _longer_ledgers() -> Iterator[CreationRequest]:
     """The ledger has more entries than the proof covers."""
     whole = _ledger(9)
     checkpoint = ("LEDGER-CHECKPOINT-001", "LEDGER-TREE-001")
-    yield Asked("checkpoint-making-5-of-9", "the checkpoint of the first five of nine entries", "checkpoint",
+    yield CreationRequest("checkpoint-creation-5-of-9", "the checkpoint of the first five of nine entries",
+        "checkpoint",
                 {"size": 5},
-                whole, documents.text_of(5), requirements=checkpoint)  # fmt: skip
-    yield Asked("inclusion-making-2-of-5-of-9", "the proof that entry 2 is among the first five of nine", "inclusion",
-                {"seq": 2, "size": 5}, whole, documents.written(documents.inclusion(2, 5)))  # fmt: skip
-    yield Asked("consistency-making-3-to-6-of-9", "the proof that three entries are a prefix of the first six of nine",
+                whole, documents.checkpoint_of_size(5), requirements=checkpoint)  # fmt: skip
+    yield CreationRequest("inclusion-creation-2-of-5-of-9", "the proof that entry 2 is among the first five of nine",
+        "inclusion",
+                {"seq": 2, "size": 5}, whole, documents.proof_bytes(documents.inclusion(2, 5)))  # fmt: skip
+    yield CreationRequest("consistency-creation-3-to-6-of-9",
+        "the proof that three entries are a prefix of the first six of nine",
                 "consistency", {"from_size": 3, "size": 6}, whole,
-                documents.written(documents.consistency(3, 6)))  # fmt: skip
-    yield Asked("checkpoint-making-with-a-torn-tail", "a torn tail is not a line, and not covered", "checkpoint",
-                {"size": 3}, _ledger(3) + TORN, documents.text_of(3), requirements=checkpoint)  # fmt: skip
+                documents.proof_bytes(documents.consistency(3, 6)))  # fmt: skip
+    yield CreationRequest("checkpoint-creation-with-a-torn-tail",
+        "a torn tail is not a line, so the checkpoint does not cover it", "checkpoint",
+                {"size": 3}, _ledger(3) + TORN, documents.checkpoint_of_size(3), requirements=checkpoint)  # fmt: skip
 
 
-def _refused() -> Iterator[Asked]:
-    def refused(name: str, origin: str, title: str, mutation: str, action: str, ledger: bytes, **numbers: int) -> Asked:
-        return Asked(name, title, action, numbers, ledger, None, f"proofs/{origin}", mutation)
+def _refused() -> Iterator[CreationRequest]:
+    def refused(
+        name: str, origin: str, title: str, mutation: str, action: str, ledger: bytes, **numbers: int
+    ) -> CreationRequest:
+        return CreationRequest(name, title, action, numbers, ledger, None, f"proofs/{origin}", mutation)
 
     small = _ledger(3)
     broken = small.replace(b'"n":1', b'"n":7')
-    yield refused("checkpoint-of-missing-entries", "checkpoint-making-3",
+    yield refused("checkpoint-of-missing-entries", "checkpoint-creation-3",
                   "a checkpoint of more entries than the ledger has",
                   "four entries are requested", "checkpoint", small, size=4)  # fmt: skip
-    yield refused("checkpoint-of-an-empty-ledger", "checkpoint-making-0", "a ledger without an entry belongs to no run",
+    yield refused("checkpoint-of-an-empty-ledger", "checkpoint-creation-0",
+        "a ledger without an entry belongs to no run",
                   "the ledger has no line", "checkpoint", b"", size=0)  # fmt: skip
-    yield refused("checkpoint-of-a-torn-entry", "checkpoint-making-with-a-torn-tail", "a torn tail cannot be covered",
+    yield refused("checkpoint-of-a-torn-entry", "checkpoint-creation-with-a-torn-tail",
+        "a checkpoint cannot cover a torn tail",
                   "four entries are requested", "checkpoint", small + TORN, size=4)  # fmt: skip
-    yield refused("checkpoint-of-a-broken-chain", "checkpoint-making-3",
-                  "no checkpoint is made of a ledger with an invalid chain",
+    yield refused("checkpoint-of-a-broken-chain", "checkpoint-creation-3",
+                  "no checkpoint is created for a ledger with an invalid chain",
                   "entry 1 was edited", "checkpoint", broken, size=3)  # fmt: skip
-    yield refused("inclusion-of-seq-equal-to-size", "inclusion-making-2-of-3",
+    yield refused("inclusion-of-seq-equal-to-size", "inclusion-creation-2-of-3",
                   "entries are numbered from 0, so entry 3 is not among three",
                   "entry 3 is requested", "inclusion", small, seq=3, size=3)  # fmt: skip
-    yield refused("inclusion-beyond-the-size", "inclusion-making-2-of-5-of-9",
-                  "an entry after the last one that is covered",
-                  "entry 7 of five is requested", "inclusion", _ledger(9), seq=7, size=5)  # fmt: skip
-    yield refused("inclusion-among-missing-entries", "inclusion-making-2-of-3",
+    yield refused("inclusion-beyond-the-size", "inclusion-creation-2-of-5-of-9",
+                  "an entry beyond the covered entries",
+                  "entry 7 is requested for the size 5", "inclusion", _ledger(9), seq=7, size=5)  # fmt: skip
+    yield refused("inclusion-among-missing-entries", "inclusion-creation-2-of-3",
                   "an entry among more entries than the ledger has",
                   "four entries are requested", "inclusion", small, seq=2, size=4)  # fmt: skip
-    yield refused("inclusion-in-an-empty-tree", "inclusion-making-0-of-1", "no entry is included in an empty tree",
+    yield refused("inclusion-in-an-empty-tree", "inclusion-creation-0-of-1", "no entry is included in an empty tree",
                   "zero entries are requested",
                   "inclusion", _ledger(1), seq=0, size=0)  # fmt: skip
-    yield refused("inclusion-in-a-broken-chain", "inclusion-making-2-of-3",
+    yield refused("inclusion-in-a-broken-chain", "inclusion-creation-2-of-3",
                   "nothing is proved about a ledger with an invalid chain", "entry 1 was edited", "inclusion", broken,
                   seq=2, size=3)  # fmt: skip
-    yield refused("consistency-backwards", "consistency-making-3-to-4", "a ledger does not grow backwards",
-                  "the sizes have changed places", "consistency", _ledger(4), from_size=4, size=3)  # fmt: skip
-    yield refused("consistency-with-missing-entries", "consistency-making-3-to-4",
+    yield refused("consistency-backwards", "consistency-creation-3-to-4", "a ledger does not grow backwards",
+                  "the sizes are swapped", "consistency", _ledger(4), from_size=4, size=3)  # fmt: skip
+    yield refused("consistency-with-missing-entries", "consistency-creation-3-to-4",
                   "a proof for more entries than the ledger has",
                   "five entries are requested", "consistency", _ledger(4), from_size=3, size=5)  # fmt: skip
 
 
 def vectors(forum: ForumProgram) -> Iterator[Vector]:
-    for asked in [*_made(), *_made_of_more(), *_refused()]:
-        _make_sure(asked, forum)
-        yield _vector(asked)
-    _make_sure_of_signing(forum)
+    for request in [*_full_ledgers(), *_longer_ledgers(), *_refused()]:
+        _check(request, forum)
+        yield _vector(request)
+    _check_signing(forum)
 
 
-def _make_sure(asked: Asked, forum: ForumProgram) -> None:
-    found = _made_by_forum(asked, forum)
-    is_same = found == asked.expected
-    if found is not None and asked.expected is not None and asked.action != "checkpoint":
-        is_same = json.loads(found) == json.loads(asked.expected) and found == canonical(json.loads(found)) + b"\n"
+def _check(request: CreationRequest, forum: ForumProgram) -> None:
+    found = _created_by_forum(request, forum)
+    is_same = found == request.expected
+    if found is not None and request.expected is not None and request.action != "checkpoint":
+        is_same = json.loads(found) == json.loads(request.expected) and found == canonical(json.loads(found)) + b"\n"
     if not is_same:
-        raise BadVector(f"proofs/{asked.name}", f"forum makes {found!r}, and not {asked.expected!r}")
+        raise BadVector(f"proofs/{request.name}", f"forum writes {found!r} instead of {request.expected!r}")
 
 
-def _made_by_forum(asked: Asked, forum: ForumProgram) -> bytes | None:
+def _created_by_forum(request: CreationRequest, forum: ForumProgram) -> bytes | None:
     folder = forum.fresh_folder()
     ledger, output = folder / "ledger.jsonl", folder / "output"
-    ledger.write_bytes(asked.ledger)
-    answer = forum.ask("prove", action=asked.action, input=ledger, output=output, **asked.numbers)
+    ledger.write_bytes(request.ledger)
+    answer = forum.ask("prove", action=request.action, input=ledger, output=output, **request.numbers)
     return output.read_bytes() if answer["verdict"] == "valid" else None
 
 
-def _make_sure_of_signing(forum: ForumProgram) -> None:
-    """Another implementation confirms the generator's signatures."""
+def _check_signing(forum: ForumProgram) -> None:
+    """Check the generator's signatures against the ones of `forum`."""
     folder = forum.fresh_folder()
     ledger, key, output = folder / "ledger.jsonl", folder / "key", folder / "output"
     ledger.write_bytes(_ledger(3))
     key.write_bytes(KEY.private_text)
     forum.call("checkpoint", str(ledger), f"--key={key}", f"--output={output}")
-    if not output.is_file() or output.read_bytes() != KEY.signed(documents.text_of(3)):
-        raise BadVector("proofs/note-signed", "`forum` signs differently")
+    if not output.is_file() or output.read_bytes() != KEY.signed(documents.checkpoint_of_size(3)):
+        raise BadVector("proofs/note-signed", "the signature of `forum` differs from the generator's")
 
 
-def _vector(asked: Asked) -> Vector:
-    is_made = asked.expected is not None
-    files = {"ledger.jsonl": asked.ledger}
-    if asked.expected is not None:
-        files["expected"] = asked.expected
+def _vector(request: CreationRequest) -> Vector:
+    is_made = request.expected is not None
+    files = {"ledger.jsonl": request.ledger}
+    if request.expected is not None:
+        files["expected"] = request.expected
     return Vector(
-        id=f"proofs/{asked.name}",
-        title=asked.title,
+        id=f"proofs/{request.name}",
+        title=request.title,
         role="prove",
-        requirements=asked.requirements,
-        request={"action": asked.action, "input": "ledger.jsonl", **asked.numbers},
+        requirements=request.requirements,
+        request={"action": request.action, "input": "ledger.jsonl", **request.numbers},
         expected={"verdict": "valid", "output": "expected"} if is_made else {"verdict": "invalid"},
         verified_by=VERIFIED_BY if is_made else REFUSED,
-        derived_from=asked.derived_from,
-        mutation=asked.mutation,
+        derived_from=request.derived_from,
+        mutation=request.mutation,
         files=files,
     )

@@ -1,4 +1,4 @@
-"""Signs checkpoints with Ed25519, by RFC 8032, section 5.1.6, in affine coordinates: slow, and for fixed keys only."""
+"""Signs checkpoints with Ed25519 (RFC 8032, section 5.1.6). Slow and not constant-time: only for public test keys."""
 
 import base64
 import hashlib
@@ -55,7 +55,7 @@ def _number(*parts: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A key of C2SP signed notes, from a public seed."""
+    """A key for C2SP signed notes, derived from a public seed."""
 
     name: str
     seed: bytes
@@ -75,7 +75,7 @@ class SigningKey:
 
     @property
     def public_text(self) -> bytes:
-        """The public key as LEDGER-CHECKPOINT-002 has it written, and LF."""
+        """The public key in the form of LEDGER-CHECKPOINT-002, with LF."""
         return f"{self.name}+{self.key_id.hex()}+{_base64(ED25519 + self.public)}\n".encode()
 
     @property

@@ -1,4 +1,4 @@
-"""Paths in Merkle trees, by the recursive definitions of RFC 6962, sections 2.1.1 and 2.1.2: computing and checking."""
+"""Computes and checks Merkle paths by the recursive definitions of RFC 6962, sections 2.1.1 and 2.1.2."""
 
 import hashlib
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def inclusion(seq: int, leaves: Sequence[bytes]) -> Hashes:
 
 
 def consistency(size: int, leaves: Sequence[bytes]) -> Hashes:
-    """PROOF(m, D[n]), which the RFC has for 0 < m <= n; from nothing there is nothing to show."""
+    """PROOF(m, D[n]). The RFC defines it for 0 < m <= n; the path from an empty tree is empty."""
     return _subproof(size, leaves, is_known=True) if size else []
 
 
@@ -52,11 +52,11 @@ def root_along(leaf: bytes, seq: int, size: int, path: Sequence[bytes]) -> bytes
         if path:
             raise BrokenPath
         return leaf
-    rest, beside = _taken(path)
+    rest, sibling = _pop_sibling(path)
     half = split(size)
     if seq < half:
-        return node(root_along(leaf, seq, half, rest), beside)
-    return node(beside, root_along(leaf, seq - half, size - half, rest))
+        return node(root_along(leaf, seq, half, rest), sibling)
+    return node(sibling, root_along(leaf, seq - half, size - half, rest))
 
 
 def roots_along(from_size: int, from_root: bytes, size: int, path: Sequence[bytes]) -> tuple[bytes, bytes]:
@@ -65,22 +65,22 @@ def roots_along(from_size: int, from_root: bytes, size: int, path: Sequence[byte
 
 
 def _roots(from_size: int, size: int, path: Sequence[bytes], known: bytes | None) -> tuple[bytes, bytes]:
-    """`known` is the older root while the path leads through trees that contain all of it."""
+    """The roots of both sizes. `known` is the older root, or None in a subtree that contains only part of that tree."""
     if from_size == size:
         if len(path) != (1 if known is None else 0):
             raise BrokenPath
         found = path[0] if known is None else known
         return found, found
-    rest, beside = _taken(path)
+    rest, sibling = _pop_sibling(path)
     half = split(size)
     if from_size <= half:
         old, new = _roots(from_size, half, rest, known)
-        return old, node(new, beside)
+        return old, node(new, sibling)
     old, new = _roots(from_size - half, size - half, rest, None)
-    return node(beside, old), node(beside, new)
+    return node(sibling, old), node(sibling, new)
 
 
-def _taken(path: Sequence[bytes]) -> tuple[Sequence[bytes], bytes]:
+def _pop_sibling(path: Sequence[bytes]) -> tuple[Sequence[bytes], bytes]:
     if not path:
         raise BrokenPath
     return path[:-1], path[-1]

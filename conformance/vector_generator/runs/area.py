@@ -14,7 +14,8 @@ from vector_generator.runs import (
     replies,
     resume,
     reuse,
-    time,
+    secrets,
+    timing,
     verdicts,
 )
 from vector_generator.runs.vector_builder import vector_of
@@ -29,9 +30,10 @@ CASES = (
     *errors.CASES,
     *verdicts.CASES,
     *budgets.CASES,
-    *time.CASES,
+    *timing.CASES,
     *gates.CASES,
     *reuse.CASES,
+    *secrets.CASES,
     *resume.CASES,
 )
 

@@ -1,11 +1,22 @@
-"""Vectors of runs: budgets, and the calls that do not fit them."""
+"""Run vectors: budgets, and calls that exceed them."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from vector_generator.runs.case import Case, Count, Fact, Form, answer_with, block, changed, fact, prompt_text, workflow
+from vector_generator.runs.case import (
+    Case,
+    Count,
+    EntryClaim,
+    ManifestPart,
+    answer_with,
+    block,
+    entry,
+    prompt_text,
+    replace,
+    workflow,
+)
 
-_MODEL: Form = {
+_MODEL: ManifestPart = {
     "type": "openai",
     "base_url": "http://127.0.0.1:1/v1",
     "model": "m",
@@ -15,10 +26,10 @@ _MODEL: Form = {
 }
 
 
-_ADAPTERS: Form = {"model": _MODEL, "shell": {"type": "command"}}
+_ADAPTERS: ManifestPart = {"model": _MODEL, "shell": {"type": "command"}}
 
 
-_AMPLE: Form = {
+_AMPLE_BUDGET: ManifestPart = {
     "calls": 9,
     "input_tokens": 9000,
     "output_tokens": 9000,
@@ -29,20 +40,20 @@ _AMPLE: Form = {
 }
 
 
-_AGENTS: Form = {"writer": {"adapter": "model", "limits": _AMPLE}}
+_AGENTS: ManifestPart = {"writer": {"adapter": "model", "limits": _AMPLE_BUDGET}}
 
 
-_USAGE: Form = {"input_tokens": 100, "output_tokens": 90}
+_USAGE: ManifestPart = {"input_tokens": 100, "output_tokens": 90}
 
 
-_SPENT = workflow(
+_TWO_CALLS = workflow(
     {
         "do": {
             "agent": "writer",
             "instruction": "Do it.",
             "output": {"type": "integer"},
             "retry": {"attempts": 2},
-            "budget": _AMPLE,
+            "budget": _AMPLE_BUDGET,
         }
     },
     [
@@ -51,12 +62,12 @@ _SPENT = workflow(
     ],
     adapters=_ADAPTERS,
     agents=_AGENTS,
-    policy={"budget": _AMPLE},
+    policy={"budget": _AMPLE_BUDGET},
 )
 
 
-# A call of the run's budget: a task cannot have more than the run has (F602).
-_OF_RUN = changed(_SPENT, "plan", "tasks", "do", "budget", to=None)
+# Without a task budget, because a task cannot have a larger budget than the run (F602).
+_WITHOUT_TASK_BUDGET = replace(_TWO_CALLS, "plan", "tasks", "do", "budget", to=None)
 
 
 _SCHEMA = '{"type":"integer"}'
@@ -73,7 +84,7 @@ _SECOND_TEXT = prompt_text(
 )
 
 
-# The bytes of the text and, once more, of the schema, and 256 (RUN-BUDGET-002).
+# The bytes of the text, plus the bytes of the schema again, plus 256 (RUN-BUDGET-002).
 _FIRST_INPUT = len(_FIRST_TEXT) + len(_SCHEMA) + 256
 
 
@@ -90,11 +101,12 @@ _SCOPES: dict[str, tuple[str, ...]] = {
 }
 
 
-_NAMES = {"run": None, "agent": "writer", "task": "do"}
+_SCOPE_NAMES = {"run": None, "agent": "writer", "task": "do"}
 
 
-# The limit and, for the call that does not fit, the amount used before and the least amount it needs.
-_SHORT: dict[str, tuple[Any, int, int, int]] = {
+# By amount: the limit in the manifest, the recorded limit, the amount used before the second call, and the least that
+# the second call needs.
+_TOO_SMALL_LIMITS: dict[str, tuple[Any, int, int, int]] = {
     "calls": (1, 1, 1, 1),
     "input_tokens": (_FIRST_INPUT, _FIRST_INPUT, 100, _SECOND_INPUT),
     "output_tokens": (100, 100, 90, 16),
@@ -105,20 +117,20 @@ _SHORT: dict[str, tuple[Any, int, int, int]] = {
 }
 
 
-def _stopped(scope: str, amount: str, limit: int, used: int, needed: int, at: int | None = None) -> Fact:
-    named = {} if _NAMES[scope] is None else {"name": _NAMES[scope]}
-    told = {"scope": scope, **named, "amount": amount, "limit": limit, "used": used, "needed": needed}
-    return Fact("budget.stopped", told, at)
+def _stopped(scope: str, amount: str, limit: int, used: int, needed: int, at: int | None = None) -> EntryClaim:
+    name = {} if _SCOPE_NAMES[scope] is None else {"name": _SCOPE_NAMES[scope]}
+    data = {"scope": scope, **name, "amount": amount, "limit": limit, "used": used, "needed": needed}
+    return EntryClaim("budget.stopped", data, at)
 
 
 def _scope_cases() -> Iterator[Case]:
     for scope, path in _SCOPES.items():
-        for amount, (value, limit, used, needed) in _SHORT.items():
+        for amount, (value, limit, used, needed) in _TOO_SMALL_LIMITS.items():
             recorded = {"usd": "micro_usd", "wall": "wall_ms"}.get(amount, amount)
             is_wall_of_run = (scope, amount) == ("run", "wall")
             yield Case(
                 f"budget-{amount.replace('_', '-')}-of-the-{scope}",
-                f"`{amount}` of the {scope} has no room for the second call: it is not made",
+                f"The second call is not made because it exceeds `{amount}` of the {scope}",
                 (
                     "RUN-BUDGET-001",
                     "RUN-BUDGET-002",
@@ -126,20 +138,20 @@ def _scope_cases() -> Iterator[Case]:
                     "RUN-BUDGET-004",
                     *(("RUN-WALL-001",) if is_wall_of_run else ()),
                 ),
-                changed(_OF_RUN if scope == "run" else _SPENT, *path, amount, to=value),
+                replace(_WITHOUT_TASK_BUDGET if scope == "run" else _TWO_CALLS, *path, amount, to=value),
                 (
                     _stopped(scope, recorded, limit, used, 0 if is_wall_of_run else needed, 1000),
-                    fact("task.ended", 1000, task="do", state="stopped", reason="budget"),
-                    fact("run.sealed", status="stopped", totals={"calls": 1}),
+                    entry("task.ended", 1000, task="do", state="stopped", reason="budget"),
+                    entry("run.sealed", status="stopped", totals={"calls": 1}),
                     Count(1, "task.started"),
                 ),
                 "stopped",
-                of="budget-ample-without-a-task-budget" if scope == "run" else "budget-ample",
+                derived_from="budget-ample-without-a-task-budget" if scope == "run" else "budget-ample",
                 change=f"`{amount}` of the {scope} is {value}",
             )
 
 
-_SIDE = workflow(
+_PARALLEL_CALLS = workflow(
     {
         "a": {"agent": "writer", "instruction": "Do a."},
         "b": {"agent": "writer", "instruction": "Do b."},
@@ -156,10 +168,10 @@ _SIDE = workflow(
 )
 
 
-_ANSWER = ("script", "answers", 0)
+_FIRST_ANSWER_PATH = ("script", "answers", 0)
 
 
-_EXCEEDED = workflow(
+_EXCEEDED_RESERVATION = workflow(
     {
         "do": {"agent": "writer", "instruction": "Do it."},
         "more": {"agent": "writer", "instruction": "Do more.", "needs": [{"task": "do", "edge": "order"}]},
@@ -178,7 +190,7 @@ _EXCEEDED = workflow(
 )
 
 
-_PRICED = workflow(
+_PRICED_PROGRAM = workflow(
     {"do": {"agent": "cli", "instruction": "Do it."}},
     [{"output": "12345"}],
     adapters={
@@ -197,11 +209,11 @@ _PRICED = workflow(
 CASES: tuple[Case, ...] = (
     Case(
         "budget-ample",
-        "Two calls fit every budget: what they reserve and what they are charged",
+        "Two calls fit every budget; their reservations and charges are recorded",
         ("RUN-BUDGET-001", "RUN-BUDGET-002", "RUN-BUDGET-003", "RUN-BUDGET-004", "RUN-BUDGET-005"),
-        _SPENT,
+        _TWO_CALLS,
         (
-            fact(
+            entry(
                 "task.started",
                 0,
                 attempt=1,
@@ -212,7 +224,7 @@ CASES: tuple[Case, ...] = (
                     "micro_usd": _FIRST_INPUT + 200,
                 },
             ),
-            fact(
+            entry(
                 "task.finished",
                 1000,
                 attempt=1,
@@ -225,9 +237,9 @@ CASES: tuple[Case, ...] = (
                     "wall_ms": 1000,
                 },
             ),
-            fact("task.started", 1000, attempt=2, reserved={"input_tokens": _SECOND_INPUT}),
-            fact("task.ended", 2000, state="passed"),
-            fact("run.sealed", totals={"calls": 2, "micro_usd": 560, "wall_ms": 2000}),
+            entry("task.started", 1000, attempt=2, reserved={"input_tokens": _SECOND_INPUT}),
+            entry("task.ended", 2000, state="passed"),
+            entry("run.sealed", totals={"calls": 2, "micro_usd": 560, "wall_ms": 2000}),
             Count(0, "budget.stopped"),
         ),
     ),
@@ -235,105 +247,105 @@ CASES: tuple[Case, ...] = (
         "budget-ample-without-a-task-budget",
         "A task without a budget counts towards the budgets of its agent and of the run",
         ("RUN-BUDGET-001", "RUN-BUDGET-003"),
-        _OF_RUN,
-        (fact("run.sealed", status="passed", totals={"calls": 2}), Count(0, "budget.stopped")),
+        _WITHOUT_TASK_BUDGET,
+        (entry("run.sealed", status="passed", totals={"calls": 2}), Count(0, "budget.stopped")),
     ),
     *_scope_cases(),
     Case(
         "budget-waits-for-open-calls",
-        "A call that does not fit waits for open calls that hold what it lacks, and fits after they end",
+        "A call waits until open calls end and release the budget that it needs",
         ("RUN-BUDGET-003", "RUN-ORDER-002"),
-        _SIDE,
+        _PARALLEL_CALLS,
         (
-            fact("task.started", 0, task="a", reserved={"output_tokens": 100}),
-            fact("task.ended", 2000, task="a"),
-            fact("task.started", 2000, task="b", reserved={"output_tokens": 100}),
-            fact("task.ended", 3000, task="b", state="passed"),
-            fact("task.ended", task="c", state="passed"),
+            entry("task.started", 0, task="a", reserved={"output_tokens": 100}),
+            entry("task.ended", 2000, task="a"),
+            entry("task.started", 2000, task="b", reserved={"output_tokens": 100}),
+            entry("task.ended", 3000, task="b", state="passed"),
+            entry("task.ended", task="c", state="passed"),
         ),
     ),
     Case(
         "budget-waits-and-is-reduced",
-        "When the open calls have ended, less is left than the call needs: its limits are reduced",
+        "After the open calls end, less budget remains than the call requests, so its limits are reduced",
         ("RUN-BUDGET-003",),
-        changed(_SIDE, *_ANSWER, "usage", "output_tokens", to=100),
+        replace(_PARALLEL_CALLS, *_FIRST_ANSWER_PATH, "usage", "output_tokens", to=100),
         (
-            fact("task.started", 2000, task="b", reserved={"output_tokens": 50, "output_bytes": 2624}),
-            fact("task.ended", 3000, task="b", state="passed"),
+            entry("task.started", 2000, task="b", reserved={"output_tokens": 50, "output_bytes": 2624}),
+            entry("task.ended", 3000, task="b", state="passed"),
         ),
     ),
     Case(
-        "budget-waits-in-vain",
-        "After the open calls end, not even a reduced call fits: the run's budget stops tasks that have not started",
+        "budget-waits-and-stops",
+        "After the open calls end, not even a reduced call fits, so tasks that have not started are stopped",
         ("RUN-BUDGET-003", "RUN-BUDGET-004", "RUN-BUDGET-006", "RUN-FAIL-001", "RUN-STATE-001"),
-        changed(_SIDE, *_ANSWER, "usage", "output_tokens", to=140),
+        replace(_PARALLEL_CALLS, *_FIRST_ANSWER_PATH, "usage", "output_tokens", to=140),
         (
-            fact("task.finished", 2000, task="a", usage={"output_tokens": 140}),
-            fact("budget.exceeded", 2000, task="a", amount="output_tokens", reserved=100, used=140),
-            fact("task.ended", 2000, task="a", state="passed"),
-            fact("budget.stopped", 2000, scope="run", amount="output_tokens", limit=150, used=140, needed=16),
-            fact("task.ended", 2000, task="b", state="stopped", reason="budget"),
-            fact("task.ended", 2000, task="c", state="stopped", reason="budget"),
-            fact("run.sealed", 2000, status="stopped", counts={"passed": 1, "stopped": 2}),
+            entry("task.finished", 2000, task="a", usage={"output_tokens": 140}),
+            entry("budget.exceeded", 2000, task="a", amount="output_tokens", reserved=100, used=140),
+            entry("task.ended", 2000, task="a", state="passed"),
+            entry("budget.stopped", 2000, scope="run", amount="output_tokens", limit=150, used=140, needed=16),
+            entry("task.ended", 2000, task="b", state="stopped", reason="budget"),
+            entry("task.ended", 2000, task="c", state="stopped", reason="budget"),
+            entry("run.sealed", 2000, status="stopped", counts={"passed": 1, "stopped": 2}),
         ),
         "stopped",
-        of="budget-waits-for-open-calls",
+        derived_from="budget-waits-for-open-calls",
         change="the first reply reports 140 tokens of output",
     ),
     Case(
         "budget-exceeded",
-        "Usage beyond the reservation is recorded amount by amount, and charged",
+        "Usage beyond the reservation is recorded for each amount and charged",
         ("RUN-BUDGET-006", "RUN-BUDGET-005"),
-        _EXCEEDED,
+        _EXCEEDED_RESERVATION,
         (
             # 895 tokens at 1 dollar a million, 5 at 0.1, 101 at 2: 1,097.5 millionths, rounded up.
-            fact("task.finished", task="do", usage={"input_tokens": 900, "cached_input_tokens": 5, "micro_usd": 1098}),
-            fact("budget.exceeded", task="do", amount="input_tokens", reserved=262, used=900),
-            fact("budget.exceeded", task="do", amount="output_tokens", reserved=100, used=101),
-            fact("budget.exceeded", task="do", amount="micro_usd", reserved=462, used=1098),
+            entry("task.finished", task="do", usage={"input_tokens": 900, "cached_input_tokens": 5, "micro_usd": 1098}),
+            entry("budget.exceeded", task="do", amount="input_tokens", reserved=262, used=900),
+            entry("budget.exceeded", task="do", amount="output_tokens", reserved=100, used=101),
+            entry("budget.exceeded", task="do", amount="micro_usd", reserved=462, used=1098),
             Count(3, "budget.exceeded"),
-            fact("task.ended", task="more", state="passed"),
+            entry("task.ended", task="more", state="passed"),
         ),
     ),
     Case(
         "budget-exceeded-and-stopped",
         "Usage beyond a budget stops the next call",
         ("RUN-BUDGET-006", "RUN-BUDGET-004", "RUN-FAIL-001"),
-        changed(_EXCEEDED, *_ANSWER, "usage", "input_tokens", to=1200),
+        replace(_EXCEEDED_RESERVATION, *_FIRST_ANSWER_PATH, "usage", "input_tokens", to=1200),
         (
-            fact("budget.exceeded", task="do", amount="input_tokens", reserved=262, used=1200),
-            fact("budget.stopped", scope="run", amount="tokens", limit=1400, used=1301, needed=264 + 16),
-            fact("task.ended", task="more", state="stopped", reason="budget"),
-            fact("run.sealed", status="stopped"),
+            entry("budget.exceeded", task="do", amount="input_tokens", reserved=262, used=1200),
+            entry("budget.stopped", scope="run", amount="tokens", limit=1400, used=1301, needed=264 + 16),
+            entry("task.ended", task="more", state="stopped", reason="budget"),
+            entry("run.sealed", status="stopped"),
         ),
         "stopped",
-        of="budget-exceeded",
+        derived_from="budget-exceeded",
         change="the reply reports 1,200 tokens of input",
     ),
     Case(
         "budget-of-a-priced-program",
         "A program with prices that reports no usage is charged its reserved input and one token per output byte",
         ("RUN-BUDGET-002", "RUN-BUDGET-005"),
-        _PRICED,
+        _PRICED_PROGRAM,
         (
-            fact(
+            entry(
                 "task.started", reserved={"input_tokens": 6, "output_tokens": 50, "output_bytes": 50, "micro_usd": 768}
             ),
-            fact("task.finished", measured=False, usage={"input_tokens": 6, "output_tokens": 5, "micro_usd": 93}),
+            entry("task.finished", measured=False, usage={"input_tokens": 6, "output_tokens": 5, "micro_usd": 93}),
         ),
     ),
     Case(
         "budget-of-a-priced-program-too-small",
-        "A program with prices is not started if no money is left",
+        "A program with prices does not start if the remaining usd budget is too small",
         ("RUN-BUDGET-002", "RUN-BUDGET-004", "RUN-BUDGET-005"),
-        changed(_PRICED, "policy", "budget", "usd", to="0.000030"),
+        replace(_PRICED_PROGRAM, "policy", "budget", "usd", to="0.000030"),
         (
-            fact("budget.stopped", scope="run", amount="micro_usd", limit=30, used=0),
-            fact("task.ended", state="stopped", reason="budget"),
+            entry("budget.stopped", scope="run", amount="micro_usd", limit=30, used=0),
+            entry("task.ended", state="stopped", reason="budget"),
             Count(0, "task.started"),
         ),
         "stopped",
-        of="budget-of-a-priced-program",
-        change="there are 30 millionths of a dollar",
+        derived_from="budget-of-a-priced-program",
+        change="the usd budget is 30 millionths of a dollar",
     ),
 )

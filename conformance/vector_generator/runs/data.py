@@ -1,21 +1,21 @@
-"""Vectors of runs: conditions and instances."""
+"""Run vectors: conditions and instances."""
 
 from vector_generator.runs.case import (
     Case,
     Count,
-    Fact,
-    Form,
-    changed,
-    fact,
+    EntryClaim,
+    ManifestPart,
+    entry,
+    replace,
     workflow,
 )
 
 
-def _order_edge(task: str) -> Form:
+def _order_edge(task: str) -> ManifestPart:
     return {"task": task, "edge": "order"}
 
 
-_EACH = workflow(
+_FOREACH = workflow(
     {
         "find": {"agent": "operator", "run": ["make", "find"], "output": {"type": "object"}},
         "each": {
@@ -35,22 +35,22 @@ _EACH = workflow(
 )
 
 
-_FIND = ("script", "answers", 0, "output", "items")
+_ITEMS_PATH = ("script", "answers", 0, "output", "items")
 
 
-_SECOND_FAILS = ("script", "answers", 2)
+_SECOND_ANSWER_PATH = ("script", "answers", 2)
 
 
-_ERROR = {"task": "each[1]", "error": {"kind": "exit_status"}, "latency": "20ms"}
+_SECOND_FAILS = {"task": "each[1]", "error": {"kind": "exit_status"}, "latency": "20ms"}
 
 
 _TOLERANT = workflow(
     {
-        **_EACH["plan"]["tasks"],
-        "each": {**_EACH["plan"]["tasks"]["each"], "allow_failure": True},
+        **_FOREACH["plan"]["tasks"],
+        "each": {**_FOREACH["plan"]["tasks"]["each"], "allow_failure": True},
         "take": {"agent": "operator", "run": ["make", "take"], "needs": [{"task": "each", "as": "all"}]},
     },
-    [*_EACH["script"]["answers"][:2], _ERROR, {"output": "done"}],
+    [*_FOREACH["script"]["answers"][:2], _SECOND_FAILS, {"output": "done"}],
     policy={"on_failure": "stop"},
     outputs={"all": {"task": "each"}},
 )
@@ -59,14 +59,14 @@ _TOLERANT = workflow(
 _ALL_FAIL = workflow(
     {
         **_TOLERANT["plan"]["tasks"],
-        "after": {**_EACH["plan"]["tasks"]["after"], "needs": [_order_edge("each"), _order_edge("slow")]},
+        "after": {**_FOREACH["plan"]["tasks"]["after"], "needs": [_order_edge("each"), _order_edge("slow")]},
         "other": {"agent": "operator", "run": ["make", "other"]},
         "slow": {"agent": "operator", "run": ["make", "slow"]},
         "take": {**_TOLERANT["plan"]["tasks"]["take"], "needs": [{"task": "each", "as": "all"}, _order_edge("slow")]},
     },
     [
-        _EACH["script"]["answers"][0],
-        {**_ERROR, "task": "each"},
+        _FOREACH["script"]["answers"][0],
+        {**_SECOND_FAILS, "task": "each"},
         {"task": "other", "output": "done", "latency": "50ms"},
         {"task": "slow", "output": "done", "latency": "90ms"},
         {"output": "done"},
@@ -76,9 +76,9 @@ _ALL_FAIL = workflow(
 )
 
 
-def _expects(message: str) -> Fact:
+def _failed_by_expects(message: str) -> EntryClaim:
     data = {"task": "each", "state": "failed", "reason": "expects"}
-    return Fact("task.ended", data, 0, bodies={"detail": {"message": message}})
+    return EntryClaim("task.ended", data, 0, bodies={"detail": {"message": message}})
 
 
 _WHEN = workflow(
@@ -97,7 +97,7 @@ _WHEN = workflow(
 )
 
 
-_BESIDE = workflow(
+_PARALLEL = workflow(
     {
         "find": {"agent": "operator", "run": ["make", "find"], "output": {"type": "array"}},
         "each": {"agent": "operator", "run": ["make", "each"], "foreach": {"task": "find", "as": "i", "max": 9}},
@@ -115,132 +115,132 @@ _BESIDE = workflow(
 CASES: tuple[Case, ...] = (
     Case(
         "when-met",
-        "A condition reads part of an output, and is met",
+        "A condition on part of an output is met",
         ("RUN-WHEN-001",),
         _WHEN,
-        (fact("task.ended", task="act", state="passed"), fact("run.sealed", counts={"passed": 3})),
+        (entry("task.ended", task="act", state="passed"), entry("run.sealed", counts={"passed": 3})),
     ),
     Case(
         "when-not-met",
-        "A condition that is not met skips its task, which blocks no other task",
+        "A condition that is not met skips its task without blocking other tasks",
         ("RUN-WHEN-001", "RUN-ARRIVE-001", "RUN-FAIL-002"),
-        changed(_WHEN, "script", "answers", 0, "output", "state", to="clean"),
+        replace(_WHEN, "script", "answers", 0, "output", "state", to="clean"),
         (
-            fact("task.ended", task="act", state="skipped", reason="condition"),
-            fact("task.ended", task="rest", state="passed"),
-            fact("run.sealed", status="passed", counts={"passed": 2, "skipped": 1}),
+            entry("task.ended", task="act", state="skipped", reason="condition"),
+            entry("task.ended", task="rest", state="passed"),
+            entry("run.sealed", status="passed", counts={"passed": 2, "skipped": 1}),
         ),
     ),
     Case(
-        "when-of-a-missing-value",
+        "when-with-a-missing-value",
         "A condition whose value cannot be computed is not met",
         ("RUN-WHEN-001",),
-        changed(_WHEN, "script", "answers", 0, "output", to={}),
-        (fact("task.ended", task="act", state="skipped", reason="condition"), fact("run.sealed", status="passed")),
+        replace(_WHEN, "script", "answers", 0, "output", to={}),
+        (entry("task.ended", task="act", state="skipped", reason="condition"), entry("run.sealed", status="passed")),
     ),
     Case(
-        "when-of-a-failed-task",
+        "when-after-a-failed-task",
         "A failed task has no output, so the condition is not met",
         ("RUN-WHEN-001", "RUN-ARRIVE-001"),
-        changed(_WHEN, "script", "answers", 0, to={"task": "look", "error": {"kind": "exit_status"}}),
+        replace(_WHEN, "script", "answers", 0, to={"task": "look", "error": {"kind": "exit_status"}}),
         (
-            fact("task.ended", task="look", state="failed", reason="error"),
-            fact("task.ended", task="act", state="skipped", reason="condition"),
-            fact("task.ended", task="rest", state="passed"),
-            fact("run.sealed", status="failed"),
+            entry("task.ended", task="look", state="failed", reason="error"),
+            entry("task.ended", task="act", state="skipped", reason="condition"),
+            entry("task.ended", task="rest", state="passed"),
+            entry("run.sealed", status="failed"),
         ),
         "failed",
-        of="when-met",
+        derived_from="when-met",
         change="`look` fails",
     ),
     Case(
-        "each",
-        "Every item has an instance, and the task ends with the last of them",
+        "foreach",
+        "Every item has an instance, and the task ends when its last instance ends",
         ("RUN-EXPAND-001", "RUN-EXPAND-002", "RUN-HAND-001", "RUN-TEXT-001"),
-        _EACH,
+        _FOREACH,
         (
-            Fact("task.expanded", {"task": "each", "instances": 2}, 0, bodies={"items": ["x", {"n": 1}]}),
-            Fact("edge.delivered", {"task": "each[0]", "as": "item"}, bodies={"value": b'"x"'}),
-            Fact("task.started", {"task": "each[0]"}, bodies={"prompt": {"argv": ["make", "each", "x"]}}),
-            Fact("task.started", {"task": "each[1]"}, bodies={"prompt": {"argv": ["make", "each", '{"n":1}']}}),
-            fact("task.ended", 20, task="each[1]", state="passed"),
-            fact("task.ended", 30, task="each[0]", state="passed"),
-            fact("task.ended", 30, task="each", state="passed"),
-            fact("task.started", 30, task="after"),
+            EntryClaim("task.expanded", {"task": "each", "instances": 2}, 0, bodies={"items": ["x", {"n": 1}]}),
+            EntryClaim("edge.delivered", {"task": "each[0]", "as": "item"}, bodies={"value": b'"x"'}),
+            EntryClaim("task.started", {"task": "each[0]"}, bodies={"prompt": {"argv": ["make", "each", "x"]}}),
+            EntryClaim("task.started", {"task": "each[1]"}, bodies={"prompt": {"argv": ["make", "each", '{"n":1}']}}),
+            entry("task.ended", 20, task="each[1]", state="passed"),
+            entry("task.ended", 30, task="each[0]", state="passed"),
+            entry("task.ended", 30, task="each", state="passed"),
+            entry("task.started", 30, task="after"),
         ),
     ),
     Case(
-        "each-of-no-items",
+        "foreach-with-no-items",
         "A task without items passes at once",
         ("RUN-EXPAND-001", "RUN-EXPAND-002"),
-        changed(_EACH, *_FIND, to=[]),
+        replace(_FOREACH, *_ITEMS_PATH, to=[]),
         (
-            fact("task.expanded", 0, task="each", instances=0),
-            fact("task.ended", 0, task="each", state="passed"),
-            fact("task.started", 0, task="after"),
+            entry("task.expanded", 0, task="each", instances=0),
+            entry("task.ended", 0, task="each", state="passed"),
+            entry("task.started", 0, task="after"),
         ),
     ),
     Case(
-        "each-with-a-tolerated-instance",
-        "Tolerated instances do not prevent the task from passing; its output contains those of the other instances",
+        "foreach-with-a-tolerated-instance",
+        "A task with a tolerated instance passes, and its output contains the outputs of the other instances",
         ("RUN-EXPAND-002", "RUN-STATE-001"),
         _TOLERANT,
         (
-            fact("task.ended", 20, task="each[1]", state="tolerated", reason="error"),
-            fact("task.ended", 30, task="each", state="passed"),
-            Fact("edge.delivered", {"task": "take"}, 30, bodies={"value": b'["first"]'}),
-            fact("task.ended", task="after", state="passed"),
-            Fact("answer.given", {"output": "all"}, bodies={"value": b'["first"]'}),
-            fact("run.sealed", status="passed", counts={"passed": 4}),
+            entry("task.ended", 20, task="each[1]", state="tolerated", reason="error"),
+            entry("task.ended", 30, task="each", state="passed"),
+            EntryClaim("edge.delivered", {"task": "take"}, 30, bodies={"value": b'["first"]'}),
+            entry("task.ended", task="after", state="passed"),
+            EntryClaim("answer.given", {"output": "all"}, bodies={"value": b'["first"]'}),
+            entry("run.sealed", status="passed", counts={"passed": 4}),
         ),
     ),
     Case(
-        "each-with-all-instances-tolerated",
-        "If all instances are tolerated, so is the task: it delivers no data, blocks no task, and the run passes",
+        "foreach-with-all-instances-tolerated",
+        "If all instances are tolerated, so is the task: it delivers no data and blocks no task, and the run passes",
         ("RUN-EXPAND-002", "RUN-STATE-001", "RUN-FAIL-001", "RUN-FAIL-002", "RUN-SEAL-002"),
         _ALL_FAIL,
         (
-            fact("task.ended", task="each[0]", state="tolerated", reason="error"),
-            fact("task.ended", task="each[1]", state="tolerated", reason="error"),
-            fact("task.ended", 20, task="each", state="tolerated", reason="error"),
-            fact("task.ended", 90, task="take", state="skipped", reason="upstream"),
-            fact("task.ended", 90, task="after", state="passed"),
+            entry("task.ended", task="each[0]", state="tolerated", reason="error"),
+            entry("task.ended", task="each[1]", state="tolerated", reason="error"),
+            entry("task.ended", 20, task="each", state="tolerated", reason="error"),
+            entry("task.ended", 90, task="take", state="skipped", reason="upstream"),
+            entry("task.ended", 90, task="after", state="passed"),
             Count(0, "answer.given"),
-            fact("run.sealed", status="passed", counts={"passed": 4, "tolerated": 1, "skipped": 1}),
+            entry("run.sealed", status="passed", counts={"passed": 4, "tolerated": 1, "skipped": 1}),
         ),
     ),
     Case(
-        "each-tolerated-by-their-checks",
-        "The reason of a task whose instances are all tolerated is `error`, whatever their own reasons",
+        "foreach-with-all-instances-tolerated-by-checks",
+        "A task whose instances are all tolerated has the reason `error`, whatever the reasons of its instances",
         ("RUN-EXPAND-002", "RUN-STATE-001"),
-        changed(
-            changed(_TOLERANT, "plan", "tasks", "each", "accept", to=[{"schema": {"const": "good"}}]),
-            *_SECOND_FAILS,
+        replace(
+            replace(_TOLERANT, "plan", "tasks", "each", "accept", to=[{"schema": {"const": "good"}}]),
+            *_SECOND_ANSWER_PATH,
             to={"task": "each[1]", "output": "second", "latency": "20ms"},
         ),
         (
-            fact("task.ended", 20, task="each[1]", state="tolerated", reason="verdict"),
-            fact("task.ended", 30, task="each[0]", state="tolerated", reason="verdict"),
-            fact("task.ended", 30, task="each", state="tolerated", reason="error"),
-            fact("run.sealed", status="passed"),
+            entry("task.ended", 20, task="each[1]", state="tolerated", reason="verdict"),
+            entry("task.ended", 30, task="each[0]", state="tolerated", reason="verdict"),
+            entry("task.ended", 30, task="each", state="tolerated", reason="error"),
+            entry("run.sealed", status="passed"),
         ),
     ),
     Case(
-        "each-of-no-items-with-allow-failure",
+        "foreach-with-no-items-and-allow-failure",
         "A task with allow_failure and no items passes with an empty list",
         ("RUN-EXPAND-002",),
-        changed(_TOLERANT, *_FIND, to=[]),
+        replace(_TOLERANT, *_ITEMS_PATH, to=[]),
         (
-            fact("task.ended", 0, task="each", state="passed"),
-            Fact("edge.delivered", {"task": "take"}, 0, bodies={"value": b"[]"}),
-            Fact("answer.given", {"output": "all"}, bodies={"value": b"[]"}),
+            entry("task.ended", 0, task="each", state="passed"),
+            EntryClaim("edge.delivered", {"task": "take"}, 0, bodies={"value": b"[]"}),
+            EntryClaim("answer.given", {"output": "all"}, bodies={"value": b"[]"}),
         ),
     ),
     Case(
         "skipped-after-a-tolerated-task",
         "In a run that is stopping, tasks are skipped because of missing data, not because of a tolerated task",
         ("RUN-FAIL-001", "RUN-FAIL-002", "RUN-EXPAND-002"),
-        changed(
+        replace(
             _ALL_FAIL,
             "script",
             "answers",
@@ -248,81 +248,81 @@ CASES: tuple[Case, ...] = (
             to={"task": "other", "error": {"kind": "exit_status"}, "latency": "50ms"},
         ),
         (
-            fact("task.ended", 20, task="each", state="tolerated", reason="error"),
-            fact("task.ended", 50, task="other", state="failed", reason="error"),
-            fact("task.ended", 50, task="after", state="skipped", reason="failure"),
-            fact("task.ended", 50, task="take", state="skipped", reason="upstream"),
-            fact("run.sealed", 90, status="failed"),
+            entry("task.ended", 20, task="each", state="tolerated", reason="error"),
+            entry("task.ended", 50, task="other", state="failed", reason="error"),
+            entry("task.ended", 50, task="after", state="skipped", reason="failure"),
+            entry("task.ended", 50, task="take", state="skipped", reason="upstream"),
+            entry("run.sealed", 90, status="failed"),
         ),
         "failed",
-        of="each-with-all-instances-tolerated",
+        derived_from="foreach-with-all-instances-tolerated",
         change="`other` fails while two tasks wait for `slow`",
     ),
     Case(
-        "each-with-a-failed-instance",
+        "foreach-with-a-failed-instance",
         "A task with a failed instance fails; with `continue`, the other instances continue",
         ("RUN-EXPAND-002", "RUN-STATE-001"),
-        changed(_EACH, *_SECOND_FAILS, to=_ERROR),
+        replace(_FOREACH, *_SECOND_ANSWER_PATH, to=_SECOND_FAILS),
         (
-            fact("task.ended", 20, task="each[1]", state="failed", reason="error"),
-            fact("task.ended", 30, task="each[0]", state="passed"),
-            fact("task.ended", 30, task="each", state="failed", reason="error"),
-            fact("task.ended", task="after", state="passed"),
+            entry("task.ended", 20, task="each[1]", state="failed", reason="error"),
+            entry("task.ended", 30, task="each[0]", state="passed"),
+            entry("task.ended", 30, task="each", state="failed", reason="error"),
+            entry("task.ended", task="after", state="passed"),
         ),
         "failed",
-        of="each",
+        derived_from="foreach",
         change="the second instance fails",
     ),
     Case(
-        "each-of-too-many-items",
-        "More items than the plan allows fail the task before it has instances",
+        "foreach-with-too-many-items",
+        "A task with more items than the plan allows fails before it is expanded",
         ("RUN-EXPAND-001", "RUN-HAND-001"),
-        changed(_EACH, *_FIND, to=["x", "y", "z"]),
-        (_expects("there are 3 items, but `max` is 2"), Count(0, "task.expanded")),
+        replace(_FOREACH, *_ITEMS_PATH, to=["x", "y", "z"]),
+        (_failed_by_expects("there are 3 items, but `max` is 2"), Count(0, "task.expanded")),
         "failed",
-        of="each",
+        derived_from="foreach",
         change="there are three items",
     ),
     Case(
-        "each-of-a-non-list",
-        "Items that are not a list fail the task",
+        "foreach-over-a-non-list",
+        "A task whose items are not a list fails",
         ("RUN-EXPAND-001", "RUN-HAND-001"),
-        changed(_EACH, *_FIND, to={"x": 1}),
-        (_expects("the items are not a list"),),
+        replace(_FOREACH, *_ITEMS_PATH, to={"x": 1}),
+        (_failed_by_expects("the items are not a list"),),
         "failed",
-        of="each",
+        derived_from="foreach",
         change="the items are an object",
     ),
     Case(
-        "each-of-missing-items",
-        "Items that cannot be computed fail the task",
+        "foreach-with-missing-items",
+        "A task whose items cannot be computed fails",
         ("RUN-EXPAND-001", "RUN-HAND-001"),
-        changed(_EACH, "script", "answers", 0, "output", to={"other": []}),
-        (_expects("the items are unavailable: no value at '/items'"),),
+        replace(_FOREACH, "script", "answers", 0, "output", to={"other": []}),
+        (_failed_by_expects("the items are unavailable: no value at '/items'"),),
         "failed",
-        of="each",
+        derived_from="foreach",
         change="the output has no `/items`",
     ),
     Case(
-        "each-in-parallel",
-        "Instances queue with other tasks: no more calls are open than `max_parallel` allows",
+        "foreach-in-parallel",
+        "Instances share the queue with other tasks, and `max_parallel` limits them together",
         ("RUN-EXPAND-001", "RUN-ORDER-002", "RUN-FAIL-001"),
-        _BESIDE,
+        _PARALLEL,
         (
-            fact("task.started", 0, task="bad"),
-            fact("task.started", 0, task="each[0]"),
-            fact("task.finished", 10, task="bad"),
-            fact("task.started", 10, task="each[1]"),
-            fact("task.started", 30, task="each[2]"),
-            fact("task.ended", 60, task="each", state="passed"),
+            entry("task.started", 0, task="bad"),
+            entry("task.started", 0, task="each[0]"),
+            entry("task.finished", 10, task="bad"),
+            entry("task.started", 10, task="each[1]"),
+            entry("task.started", 30, task="each[2]"),
+            entry("task.ended", 60, task="each", state="passed"),
         ),
     ),
     Case(
-        "each-cut-short-by-a-failure",
-        "When a run stops, instances that have not started are skipped, and a task with other instances is cancelled",
+        "foreach-interrupted-by-a-failure",
+        "After a failure, instances that have not started are skipped, and their task is cancelled",
         ("RUN-EXPAND-002", "RUN-FAIL-001", "RUN-STATE-001", "RUN-SEAL-002"),
-        changed(
-            _BESIDE,
+        replace(
+            _PARALLEL,
             "script",
             "answers",
             1,
@@ -333,17 +333,17 @@ CASES: tuple[Case, ...] = (
             },
         ),
         (
-            fact("task.started", 0, task="bad"),
-            fact("task.started", 0, task="each[0]"),
-            fact("task.ended", 10, task="bad", state="failed"),
-            fact("task.ended", 10, task="each[1]", state="skipped", reason="failure"),
-            fact("task.ended", 10, task="each[2]", state="skipped", reason="failure"),
-            fact("task.ended", 30, task="each[0]", state="passed"),
-            fact("task.ended", 30, task="each", state="cancelled", reason="failure"),
-            fact("run.sealed", 30, status="failed", counts={"failed": 1, "cancelled": 1, "passed": 1}),
+            entry("task.started", 0, task="bad"),
+            entry("task.started", 0, task="each[0]"),
+            entry("task.ended", 10, task="bad", state="failed"),
+            entry("task.ended", 10, task="each[1]", state="skipped", reason="failure"),
+            entry("task.ended", 10, task="each[2]", state="skipped", reason="failure"),
+            entry("task.ended", 30, task="each[0]", state="passed"),
+            entry("task.ended", 30, task="each", state="cancelled", reason="failure"),
+            entry("run.sealed", 30, status="failed", counts={"failed": 1, "cancelled": 1, "passed": 1}),
         ),
         "failed",
-        of="each-in-parallel",
-        change="`bad` fails while the first instance is under way",
+        derived_from="foreach-in-parallel",
+        change="`bad` fails while the first instance is running",
     ),
 )

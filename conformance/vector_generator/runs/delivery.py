@@ -1,21 +1,21 @@
-"""Vectors of runs: delivered values, whole, cut or salted."""
+"""Run vectors: delivered values, complete, truncated or salted."""
 
 from vector_generator.runs.case import (
-    MATERIAL,
+    DATA_NOTICE,
     Case,
     Count,
-    Fact,
-    Form,
+    EntryClaim,
+    ManifestPart,
     answer_with,
     block,
-    changed,
-    fact,
+    entry,
+    manifest_bytes,
     prompt_text,
+    replace,
     workflow,
-    written,
 )
 
-_HAND = workflow(
+_DELIVERY = workflow(
     {
         "find": {"agent": "operator", "run": ["make", "find"], "output": {"type": "object"}},
         "log": {"agent": "operator", "run": ["make", "log"]},
@@ -83,7 +83,7 @@ _MATRIX = workflow(
 _GERMAN_FAILS = {"task": "say", "contains": "in de", "error": {"kind": "auth"}, "latency": "1s"}
 
 
-_INNER: Form = {
+_INNER: ManifestPart = {
     "apiVersion": "forum/v1",
     "kind": "Plan",
     "metadata": {"name": "inner"},
@@ -93,26 +93,26 @@ _INNER: Form = {
 }
 
 
-_CUT_TWICE = changed(
-    changed(_CUT, "script", "answers", 1, to={"task": "use", "attempt": 1, "output": "no"}),
+_CUT_TWICE = replace(
+    replace(_CUT, "script", "answers", 1, to={"task": "use", "attempt": 1, "output": "no"}),
     "policy", "retry", to={"attempts": 2},
 )  # fmt: skip
 
 
-_CUT_TWICE = changed(_CUT_TWICE, "script", "answers", 2, to={"output": 1})
+_CUT_TWICE = replace(_CUT_TWICE, "script", "answers", 2, to={"output": 1})
 
 
 _CUT_BLOCK = block("log", "log", "12345", "truncated: first 5 of 10 bytes ")
 
 
-_ASKED_FOR = answer_with('{"type":"integer"}')
+_SCHEMA_PART = answer_with('{"type":"integer"}')
 
 
-_FED_BACK = prompt_text(
+_PROMPT_WITH_FEEDBACK = prompt_text(
     "Use it.",
-    MATERIAL,
+    DATA_NOTICE,
     _CUT_BLOCK,
-    _ASKED_FOR,
+    _SCHEMA_PART,
     "A previous answer was rejected. The reason and that answer follow. Correct the problem.",
     block(
         "reason",
@@ -137,11 +137,11 @@ CASES: tuple[Case, ...] = (
         "deliver",
         "Data edges are delivered in plan order, each under its name; in the prompt, blocks are sorted by name",
         ("RUN-HAND-001", "RUN-ORDER-004", "RUN-PROMPT-001", "RUN-PROMPT-002", "RUN-TEXT-001"),
-        _HAND,
+        _DELIVERY,
         (
-            Fact("edge.delivered", {"task": "use", "as": "log"}, bodies={"value": "line"}),
-            Fact("edge.delivered", {"task": "use", "as": "numbers"}, bodies={"value": b"[1,2]"}),
-            Fact(
+            EntryClaim("edge.delivered", {"task": "use", "as": "log"}, bodies={"value": "line"}),
+            EntryClaim("edge.delivered", {"task": "use", "as": "numbers"}, bodies={"value": b"[1,2]"}),
+            EntryClaim(
                 "task.started",
                 {"task": "use"},
                 bodies={
@@ -149,7 +149,7 @@ CASES: tuple[Case, ...] = (
                         "system": "",
                         "text": prompt_text(
                             "Use [data: numbers] and [data: log].",
-                            MATERIAL,
+                            DATA_NOTICE,
                             block("log", "log", "line"),
                             block("numbers", "find", "[1,2]"),
                         ),
@@ -162,10 +162,10 @@ CASES: tuple[Case, ...] = (
         "deliver-unexpected",
         "A value that does not match its edge's `expects` fails the unit; earlier deliveries are kept",
         ("RUN-HAND-001", "RUN-ORDER-004", "RUN-READ-007"),
-        changed(_HAND, "script", "answers", 0, "output", "list", to=[1, "two"]),
+        replace(_DELIVERY, "script", "answers", 0, "output", "list", to=[1, "two"]),
         (
-            fact("edge.delivered", task="use", as_="log"),
-            Fact(
+            entry("edge.delivered", task="use", as_="log"),
+            EntryClaim(
                 "task.ended",
                 {"task": "use", "state": "failed", "reason": "expects"},
                 bodies={
@@ -179,16 +179,16 @@ CASES: tuple[Case, ...] = (
             Count(0, "task.started", {"task": "use"}),
         ),
         "failed",
-        of="deliver",
-        change="one of the numbers is a text",
+        derived_from="deliver",
+        change="one of the numbers is a string",
     ),
     Case(
         "deliver-missing",
         "A value that cannot be computed fails the unit",
         ("RUN-HAND-001",),
-        changed(_HAND, "script", "answers", 0, "output", to={"items": [1]}),
+        replace(_DELIVERY, "script", "answers", 0, "output", to={"items": [1]}),
         (
-            Fact(
+            EntryClaim(
                 "task.ended",
                 {"task": "use", "state": "failed", "reason": "expects"},
                 bodies={
@@ -199,82 +199,82 @@ CASES: tuple[Case, ...] = (
             ),
         ),
         "failed",
-        of="deliver",
+        derived_from="deliver",
         change="the output has no `/list`",
     ),
     Case(
-        "deliver-cut",
-        "A value in a prompt is cut between characters; the recorded value is complete",
+        "deliver-truncated",
+        "A value in a prompt is truncated between characters; the recorded value is complete",
         ("RUN-HAND-002", "RUN-PROMPT-002", "RUN-ORDER-004"),
         _CUT,
         (
-            Fact("edge.delivered", {"task": "use", "as": "log"}, bodies={"value": "12345\u00e9789"}),
-            fact("context.cut", task="use", as_="log", bytes=10, kept_bytes=5),
-            fact("task.started", task="use"),
+            EntryClaim("edge.delivered", {"task": "use", "as": "log"}, bodies={"value": "12345\u00e9789"}),
+            entry("context.cut", task="use", as_="log", bytes=10, kept_bytes=5),
+            entry("task.started", task="use"),
         ),
     ),
     Case(
-        "deliver-of-maximum-size",
-        "A value of exactly `max_bytes` bytes is not cut",
+        "deliver-with-maximum-size",
+        "A value of exactly `max_bytes` bytes is not truncated",
         ("RUN-HAND-002",),
-        changed(_CUT, "script", "answers", 0, "output", to="1234\u00e9"),
-        (Count(0, "context.cut"), fact("task.started", task="use")),
+        replace(_CUT, "script", "answers", 0, "output", to="1234\u00e9"),
+        (Count(0, "context.cut"), entry("task.started", task="use")),
     ),
     Case(
-        "deliver-cut-twice",
-        "Every attempt gets the same part of the value, and the second also gets feedback on the first",
+        "deliver-truncated-twice",
+        "Every attempt gets the same part of the value; the second one also gets feedback on the first",
         ("RUN-HAND-002", "RUN-PROMPT-002", "RUN-PROMPT-003"),
         _CUT_TWICE,
         (
             Count(1, "context.cut"),
-            Fact(
+            EntryClaim(
                 "task.started",
                 {"attempt": 1, "task": "use"},
                 bodies={
                     "prompt": {
-                        "text": prompt_text("Use it.", MATERIAL, _CUT_BLOCK, _ASKED_FOR),
+                        "text": prompt_text("Use it.", DATA_NOTICE, _CUT_BLOCK, _SCHEMA_PART),
                     }
                 },
             ),
-            fact("task.finished", task="use", attempt=1, error="schema_mismatch"),
-            Fact("task.started", {"attempt": 2}, bodies={"prompt": {"text": _FED_BACK}}),
-            fact("task.ended", task="use", state="passed"),
+            entry("task.finished", task="use", attempt=1, error="schema_mismatch"),
+            EntryClaim("task.started", {"attempt": 2}, bodies={"prompt": {"text": _PROMPT_WITH_FEEDBACK}}),
+            entry("task.ended", task="use", state="passed"),
         ),
     ),
     Case(
-        "deliver-cut-and-failed",
-        "The second attempt gets the same part of the value, and fails like the first",
+        "deliver-truncated-and-failed",
+        "The second attempt gets the same part of the value and fails like the first",
         ("RUN-HAND-002", "RUN-PROMPT-002", "RUN-PROMPT-003"),
-        changed(_CUT_TWICE, "script", "answers", 2, "output", to="no"),
+        replace(_CUT_TWICE, "script", "answers", 2, "output", to="no"),
         (
             Count(1, "context.cut"),
-            Fact("task.started", {"attempt": 2}, bodies={"prompt": {"text": _FED_BACK}}),
-            fact("task.finished", task="use", attempt=2, error="schema_mismatch"),
-            fact("task.ended", task="use", state="failed", reason="error"),
+            EntryClaim("task.started", {"attempt": 2}, bodies={"prompt": {"text": _PROMPT_WITH_FEEDBACK}}),
+            entry("task.finished", task="use", attempt=2, error="schema_mismatch"),
+            entry("task.ended", task="use", state="failed", reason="error"),
         ),
         "failed",
-        of="deliver-cut-twice",
+        derived_from="deliver-truncated-twice",
         change="the second answer does not match either",
     ),
     Case(
         "sensitive",
-        "All bodies of a sensitive task are salted, and so are those of a task that received its output",
+        "All bodies of a sensitive task, and of a task that receives its output, are salted",
         ("RUN-HAND-003", "RUN-VIRTUAL-002"),
         _SENSITIVE,
         (
-            Fact("task.started", {"task": "secret"}, salts={"prompt": "0"}),
-            Fact("task.finished", {"task": "secret"}, salts={"output": "1"}),
-            Fact("edge.delivered", {"task": "next"}, salted=("value",), bodies={"value": "value"}),
-            Fact("task.started", {"task": "next"}, salted=("prompt",)),
-            Fact("task.finished", {"task": "next"}, salted=("output",)),
-            Fact("answer.given", {"output": "next"}, salted=("value",)),
+            EntryClaim("task.started", {"task": "secret"}, salts={"prompt": "0"}),
+            EntryClaim("task.finished", {"task": "secret"}, salts={"output": "1"}),
+            EntryClaim("edge.delivered", {"task": "next"}, salted=("value",), bodies={"value": "value"}),
+            EntryClaim("task.started", {"task": "next"}, salted=("prompt",)),
+            EntryClaim("task.finished", {"task": "next"}, salted=("output",)),
+            EntryClaim("answer.given", {"output": "next"}, salted=("value",)),
         ),
     ),
     Case(
         "sensitive-failed",
-        "The feedback to a failed sensitive task is salted, too",
+        "The error detail of a failed sensitive task is salted too",
         ("RUN-HAND-003", "RUN-VIRTUAL-002"),
-        changed(
+        replace(
             _SENSITIVE,
             "script",
             "answers",
@@ -285,62 +285,62 @@ CASES: tuple[Case, ...] = (
             },
         ),
         (
-            Fact("task.finished", {"task": "secret", "error": "exit_status"}, salts={"detail": "1"}),
-            Fact("task.ended", {"task": "next", "state": "skipped"}),
+            EntryClaim("task.finished", {"task": "secret", "error": "exit_status"}, salts={"detail": "1"}),
+            EntryClaim("task.ended", {"task": "next", "state": "skipped"}),
         ),
         "failed",
-        of="sensitive",
+        derived_from="sensitive",
         change="the program of `secret` fails",
     ),
     Case(
         "matrix",
-        "Tasks of a matrix run in parallel; an edge from all of them delivers a list, an edge with `matrix` one output",
+        "Tasks of a matrix run in parallel; an edge delivers all their outputs as a list, or one of them with `matrix`",
         ("RUN-HAND-001", "RUN-PROMPT-002", "RUN-VIRTUAL-006"),
         _MATRIX,
         (
-            fact("task.started", 0, task="say[lang=de]"),
-            fact("task.started", 0, task="say[lang=en]"),
-            Fact("edge.delivered", {"task": "all", "as": "say"}, 1000),
-            Fact("edge.delivered", {"task": "one", "as": "english"}, 1000, bodies={"value": "yes"}),
+            entry("task.started", 0, task="say[lang=de]"),
+            entry("task.started", 0, task="say[lang=en]"),
+            EntryClaim("edge.delivered", {"task": "all", "as": "say"}, 1000),
+            EntryClaim("edge.delivered", {"task": "one", "as": "english"}, 1000, bodies={"value": "yes"}),
         ),
     ),
     Case(
         "matrix-with-a-failed-instance",
-        "If one task of a matrix fails, the task that needs all of them is skipped, but not one that needs another",
+        "If one task of a matrix fails, a task that needs all of them is skipped; a task that needs another runs",
         ("RUN-FAIL-002", "RUN-HAND-001"),
-        changed(_MATRIX, "script", "answers", 0, to=_GERMAN_FAILS),
+        replace(_MATRIX, "script", "answers", 0, to=_GERMAN_FAILS),
         (
-            fact("task.ended", task="say[lang=de]", state="failed"),
-            fact("task.ended", task="all", state="skipped", reason="upstream"),
-            fact("task.ended", task="one", state="passed"),
+            entry("task.ended", task="say[lang=de]", state="failed"),
+            entry("task.ended", task="all", state="skipped", reason="upstream"),
+            entry("task.ended", task="one", state="passed"),
         ),
         "failed",
-        of="matrix",
-        change="the German one fails",
+        derived_from="matrix",
+        change="the task for `de` fails",
     ),
     Case(
-        "uses",
-        "A task that uses another plan is unfolded: its id precedes the ids of that plan's tasks",
+        "used-plan",
+        "A task that uses a plan is replaced by that plan's tasks, whose ids begin with the task's id",
         ("RUN-ORDER-004", "RUN-VIRTUAL-006"),
         _USES,
         (
-            Fact("task.started", {"task": "part/read"}, bodies={"prompt": {"text": "Read about ledgers."}}),
-            Fact("edge.delivered", {"task": "sum", "as": "part"}, bodies={"value": {"answer": "read"}}),
+            EntryClaim("task.started", {"task": "part/read"}, bodies={"prompt": {"text": "Read about ledgers."}}),
+            EntryClaim("edge.delivered", {"task": "sum", "as": "part"}, bodies={"value": {"answer": "read"}}),
         ),
-        files={"bundle/inner.json": written(_INNER)},
+        files={"bundle/inner.json": manifest_bytes(_INNER)},
     ),
     Case(
-        "uses-and-fails",
+        "used-plan-that-fails",
         "A failure inside a used plan skips the tasks that need its output",
         ("RUN-ORDER-004", "RUN-FAIL-002"),
-        changed(_USES, "script", "answers", 0, to={"task": "read", "error": {"kind": "content_filter"}}),
+        replace(_USES, "script", "answers", 0, to={"task": "read", "error": {"kind": "content_filter"}}),
         (
-            fact("task.ended", task="part/read", state="failed", reason="error"),
-            fact("task.ended", task="sum", state="skipped", reason="upstream"),
+            entry("task.ended", task="part/read", state="failed", reason="error"),
+            entry("task.ended", task="sum", state="skipped", reason="upstream"),
         ),
         "failed",
-        of="uses",
+        derived_from="used-plan",
         change="the task of the used plan fails",
-        files={"bundle/inner.json": written(_INNER)},
+        files={"bundle/inner.json": manifest_bytes(_INNER)},
     ),
 )

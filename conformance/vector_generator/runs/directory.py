@@ -1,4 +1,4 @@
-"""Run directories as files by name: selecting the compared files, and truncation."""
+"""Reads, writes and truncates run directories, as files by name."""
 
 import io
 import json
@@ -11,16 +11,16 @@ from typing import Any
 from forum_conformance.archive import SALT_BYTES, scan
 
 LEDGER, BODIES, PLAN, OUTPUTS = "ledger.jsonl", "bodies.tar", "wave-plan.json", "outputs"
-BEGUN = datetime(2000, 1, 1, tzinfo=UTC)
+RUN_START = datetime(2000, 1, 1, tzinfo=UTC)
 
 Files = Mapping[str, bytes]
 
 
 def read_directory(folder: Path) -> dict[str, bytes]:
     """The files that the suite compares: ledger, bodies, wave plan and outputs."""
-    named = [folder / name for name in (LEDGER, BODIES, PLAN)]
+    main_files = [folder / name for name in (LEDGER, BODIES, PLAN)]
     outputs = sorted((folder / OUTPUTS).iterdir()) if (folder / OUTPUTS).is_dir() else []
-    found = [path for path in [*named, *outputs] if path.is_file()]
+    found = [path for path in [*main_files, *outputs] if path.is_file()]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
@@ -32,7 +32,7 @@ def write_directory(folder: Path, files: Files) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRun:
     """The entries of a run directory, and its bodies by their digests."""
 
     entries: tuple[Mapping[str, Any], ...]
@@ -40,27 +40,29 @@ class Recorded:
 
     def at_ms(self, seq: int) -> int:
         """The time of an entry in milliseconds since the run started."""
-        span = datetime.fromisoformat(self.entries[seq]["at"]) - BEGUN
+        span = datetime.fromisoformat(self.entries[seq]["at"]) - RUN_START
         return (span.days * 86_400 + span.seconds) * 1_000 + span.microseconds // 1_000
 
 
-def recorded(files: Files) -> Recorded:
+def read_run(files: Files) -> RecordedRun:
     lines = files[LEDGER].split(b"\n")[:-1]
     bodies: dict[str, bytes] = {}
     for member in scan(io.BytesIO(files[BODIES])).members:
         content = files[BODIES][member.offset : member.offset + member.size]
         folder, digest = member.place or ("", "")
         bodies[digest] = content[SALT_BYTES:] if folder == "salted" else content
-    return Recorded(tuple(json.loads(line) for line in lines), bodies)
+    return RecordedRun(tuple(json.loads(line) for line in lines), bodies)
 
 
-def cut(files: Files, entries: int, torn: bytes = b"", torn_bodies: bytes = b"") -> dict[str, bytes]:
-    """The files of a process that was killed after writing so many entries; the tails are half-written."""
+def truncate(files: Files, entries: int, torn: bytes = b"", torn_bodies: bytes = b"") -> dict[str, bytes]:
+    """The files of a process that was killed after this many entries, with half-written tails."""
     lines = files[LEDGER].split(b"\n")[:entries]
-    named = {body["digest"] for line in lines for body in json.loads(line)["bodies"].values()}
-    ends = [member.end for member in scan(io.BytesIO(files[BODIES])).members if (member.place or ("", ""))[1] in named]
+    referenced = {body["digest"] for line in lines for body in json.loads(line)["bodies"].values()}
+    ends = [
+        member.end for member in scan(io.BytesIO(files[BODIES])).members if (member.place or ("", ""))[1] in referenced
+    ]
     ledger = b"".join(line + b"\n" for line in lines) + torn
-    kept = {LEDGER: ledger, BODIES: files[BODIES][: max(ends)] + torn_bodies, PLAN: files[PLAN]}
+    main_files = {LEDGER: ledger, BODIES: files[BODIES][: max(ends)] + torn_bodies, PLAN: files[PLAN]}
     answers = {json.loads(line)["data"]["output"] for line in lines if b'"kind":"answer.given"' in line}
     outputs = {name: data for name, data in files.items() if name.startswith(f"{OUTPUTS}/")}
-    return kept | {name: data for name, data in outputs.items() if Path(name).stem in answers}
+    return main_files | {name: data for name, data in outputs.items() if Path(name).stem in answers}

@@ -6,23 +6,23 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forum_conformance.canonical import form
-from vector_generator.runs.directory import PLAN, Files, Recorded, recorded
+from vector_generator.runs.directory import PLAN, Files, RecordedRun, read_run
 
 _WORK = ("instruction", "run", "output", "done_when", "accept")
-_NOT_ITS_SETTINGS = {"api_key_env", "connect_timeout_ms", "prices", "proxy_env", "stream", "timeout_ms"}
+_IGNORED_SETTINGS = {"api_key_env", "connect_timeout_ms", "prices", "proxy_env", "stream", "timeout_ms"}
 
 
 def wrong_fingerprints(files: Files) -> list[str]:
-    """The units that started with a wrong fingerprint."""
-    plan, run = json.loads(files[PLAN]), recorded(files)
-    begun = (entry for entry in run.entries if entry["kind"] in ("task.started", "task.reused"))
-    return [entry["data"]["task"] for entry in begun if entry["data"]["fingerprint"] != _of(plan, run, entry)]
+    """The units whose recorded fingerprint is wrong."""
+    plan, run = json.loads(files[PLAN]), read_run(files)
+    starts = (entry for entry in run.entries if entry["kind"] in ("task.started", "task.reused"))
+    return [entry["data"]["task"] for entry in starts if entry["data"]["fingerprint"] != _fingerprint(plan, run, entry)]
 
 
-def _of(plan: Mapping[str, Any], run: Recorded, begun: Mapping[str, Any]) -> str:
-    unit = begun["data"]["task"]
+def _fingerprint(plan: Mapping[str, Any], run: RecordedRun, start: Mapping[str, Any]) -> str:
+    unit = start["data"]["task"]
     task = plan["tasks"].get(unit) or plan["tasks"][unit.rpartition("[")[0]]
-    before = [entry for entry in run.entries[: begun["seq"]] if entry["data"].get("task") == unit]
+    before = [entry for entry in run.entries[: start["seq"]] if entry["data"].get("task") == unit]
     work = {name: task[name] for name in _WORK if name in task}
     agent = task.get("agent")
     for entry in before:
@@ -44,18 +44,18 @@ def _tiers(plan: Mapping[str, Any], task: Mapping[str, Any], agent: str) -> list
 
 
 def _worker(plan: Mapping[str, Any], agent: str, tiers: list[str]) -> bytes:
-    known = plan["agents"][agent]
+    definition = plan["agents"][agent]
     adapters = []
     for tier in tiers:
-        settings = plan["adapters"][known["adapters"][tier]]
-        kept = {name: value for name, value in settings.items() if name not in _NOT_ITS_SETTINGS}
-        adapters.append([tier, kept])
-    told = {"agent": agent, "persona": known.get("persona", ""), "adapters": adapters}
-    return hashlib.sha256(form(told)).hexdigest().encode()
+        settings = plan["adapters"][definition["adapters"][tier]]
+        compared = {name: value for name, value in settings.items() if name not in _IGNORED_SETTINGS}
+        adapters.append([tier, compared])
+    worker = {"agent": agent, "persona": definition.get("persona", ""), "adapters": adapters}
+    return hashlib.sha256(form(worker)).hexdigest().encode()
 
 
 def _values(before: list[Mapping[str, Any]]) -> Iterator[list[Any]]:
-    """Name, digest, type and number of kept bytes of each delivered value."""
+    """The name, digest, type and truncated size of each delivered value."""
     cuts = {entry["data"]["as"]: entry["data"]["kept_bytes"] for entry in before if entry["kind"] == "context.cut"}
     for entry in before:
         if entry["kind"] == "edge.delivered":

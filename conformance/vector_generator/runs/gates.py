@@ -1,11 +1,22 @@
-"""Vectors of runs: gates, decisions and redactions."""
+"""Run vectors: gates, decisions and redactions."""
 
 from typing import Any
 
-from vector_generator.runs.case import Before, Case, Claim, Count, Fact, Form, Kinds, changed, fact, workflow
+from vector_generator.runs.case import (
+    Case,
+    Claim,
+    Count,
+    EarlierRun,
+    EntryClaim,
+    Kinds,
+    ManifestPart,
+    entry,
+    replace,
+    workflow,
+)
 
 _HOUR = 3_600_000
-_GATE = workflow(
+_GATE_WITH_DEADLINE = workflow(
     {
         "draft": {"agent": "writer", "instruction": "Draft it."},
         "publish": {
@@ -17,20 +28,34 @@ _GATE = workflow(
     },
     [{"task": "draft", "output": "this", "latency": "1s"}, {"task": "publish", "output": "done", "latency": "1s"}],
 )
-_TIMELESS = changed(_GATE, "plan", "tasks", "publish", "gate", to={"question": "Publish ${{ needs.draft }}?"})
+_WITHOUT_DEADLINE = replace(
+    _GATE_WITH_DEADLINE, "plan", "tasks", "publish", "gate", to={"question": "Publish ${{ needs.draft }}?"}
+)
 _DISPLAYED = (
     b'{"agent":"operator","argv":["make","publish","this"],"question":"Publish this?","stdin":"this","task":"publish"}'
 )
-_OPENED = Fact("gate.opened", {"task": "publish"}, 1000, (4, 6), bodies={"displayed": _DISPLAYED})
-_MODEL = workflow(
+_OPENED = EntryClaim("gate.opened", {"task": "publish"}, 1000, (4, 6), bodies={"displayed": _DISPLAYED})
+_INSTRUCTION_GATE = workflow(
     {"draft": {"agent": "writer", "instruction": "Draft it.", "gate": {"question": "As it is?"}, "sensitive": True}},
     [{"contains": "Edited", "output": "edited"}, {"output": "as it was"}],
 )
-_APPROVE: Form = {"action": "decide", "task": "publish", "decision": "approved", "by": "ann", "reason": "read it"}
-_REJECT: Form = {**_APPROVE, "decision": "rejected"}
-_EDIT: Form = {"action": "decide", "task": "draft", "decision": "approved", "by": "ann", "edited": "Edited ${{ x }}."}
-_PAUSED = fact("run.paused", reason="gate")
-_TWO = workflow(
+_APPROVE: ManifestPart = {
+    "action": "decide",
+    "task": "publish",
+    "decision": "approved",
+    "by": "ann",
+    "reason": "read it",
+}
+_REJECT: ManifestPart = {**_APPROVE, "decision": "rejected"}
+_EDIT: ManifestPart = {
+    "action": "decide",
+    "task": "draft",
+    "decision": "approved",
+    "by": "ann",
+    "edited": "Edited ${{ x }}.",
+}
+_PAUSED = entry("run.paused", reason="gate")
+_TWO_GATES = workflow(
     {
         "late": {
             "agent": "operator", "run": ["make", "late"],
@@ -46,9 +71,9 @@ _TWO = workflow(
 )  # fmt: skip
 
 
-def _decided(decision: str, by: str, at: int, **more: Any) -> Fact:
-    told = {"task": "publish", "decision": decision, "by": by, "authenticated": False}
-    return Fact("gate.decided", told, at, **more)
+def _decision(decision: str, by: str, at: int, **more: Any) -> EntryClaim:
+    data = {"task": "publish", "decision": decision, "by": by, "authenticated": False}
+    return EntryClaim("gate.decided", data, at, **more)
 
 
 _PLAIN = workflow(
@@ -56,91 +81,93 @@ _PLAIN = workflow(
     [{"task": "log", "output": "a name"}, {"output": "used", "latency": "2s"}],
     outputs={"log": "log", "use": "use"},
 )
-_REDACT: Form = {"action": "redact", "entry": 4, "body": "output", "by": "ann", "reason": "a name stands in it"}
-_ONE_FAILS = changed(_PLAIN, "script", "answers", 1, to={"error": {"kind": "exit_status"}, "latency": "2s"})
+_REDACT: ManifestPart = {"action": "redact", "entry": 4, "body": "output", "by": "ann", "reason": "it contains a name"}
+_ONE_FAILS = replace(_PLAIN, "script", "answers", 1, to={"error": {"kind": "exit_status"}, "latency": "2s"})
 _REDACTED: tuple[Claim, ...] = (
-    Fact("run.sealed", {}, 2000),
-    Fact("body.redacted", {"body": "output"}, 2000, (4,), "person:ann", {"reason": "a name stands in it"}),
-    Fact("run.sealed", {}, 2000),
+    EntryClaim("run.sealed", {}, 2000),
+    EntryClaim("body.redacted", {"body": "output"}, 2000, (4,), "person:ann", {"reason": "it contains a name"}),
+    EntryClaim("run.sealed", {}, 2000),
 )
 
 CASES: tuple[Case, ...] = (
     Case(
         "gate-approved-by-its-deadline",
-        "Nobody decides: the run is paused, continues at the deadline, and the deadline approves",
+        "Without a decision, the run pauses, continues at the deadline, and the deadline approves",
         ("RUN-GATE-001", "RUN-GATE-002", "RUN-GATE-003", "RUN-VIRTUAL-005", "RUN-ORDER-004", "RUN-ORDER-005"),
-        _GATE,
+        _GATE_WITH_DEADLINE,
         (
-            Fact("edge.delivered", {"task": "publish"}, 1000),
+            EntryClaim("edge.delivered", {"task": "publish"}, 1000),
             _OPENED,
-            fact("run.paused", 1000, reason="gate"),
-            fact("run.resumed", 1000 + _HOUR),
-            _decided("approved", "deadline", 1000 + _HOUR, causes=(7,), actor="runner"),
-            Fact("task.started", {"task": "publish"}, 1000 + _HOUR, (6, 10)),
-            fact("task.ended", 2000 + _HOUR, task="publish", state="passed"),
+            entry("run.paused", 1000, reason="gate"),
+            entry("run.resumed", 1000 + _HOUR),
+            _decision("approved", "deadline", 1000 + _HOUR, causes=(7,), actor="runner"),
+            EntryClaim("task.started", {"task": "publish"}, 1000 + _HOUR, (6, 10)),
+            entry("task.ended", 2000 + _HOUR, task="publish", state="passed"),
         ),
     ),
     Case(
         "gate-rejected-by-its-deadline",
-        "Nobody decides, and the deadline rejects: the task is refused",
+        "Without a decision, the deadline rejects, and the task is refused",
         ("RUN-GATE-001", "RUN-GATE-002", "RUN-VIRTUAL-005", "RUN-ORDER-005", "RUN-STATE-001"),
-        changed(_GATE, "plan", "tasks", "publish", "gate", "on_deadline", to="reject"),
+        replace(_GATE_WITH_DEADLINE, "plan", "tasks", "publish", "gate", "on_deadline", to="reject"),
         (
             _OPENED,
-            _decided("rejected", "deadline", 1000 + _HOUR),
-            Fact("task.ended", {"task": "publish", "state": "refused", "reason": "deadline"}, 1000 + _HOUR, (4, 10)),
+            _decision("rejected", "deadline", 1000 + _HOUR),
+            EntryClaim(
+                "task.ended", {"task": "publish", "state": "refused", "reason": "deadline"}, 1000 + _HOUR, (4, 10)
+            ),
         ),
         "refused",
-        of="gate-approved-by-its-deadline",
+        derived_from="gate-approved-by-its-deadline",
         change="the deadline rejects",
     ),
     Case(
         "gate-without-a-deadline",
         "An undecided gate without a deadline leaves the run paused",
         ("RUN-GATE-001", "RUN-GATE-003", "RUN-VIRTUAL-005", "RUN-ORDER-004"),
-        _TIMELESS,
-        (_OPENED, fact("run.paused", 1000, reason="gate"), Count(0, "run.resumed"), Count(1, "run.paused")),
+        _WITHOUT_DEADLINE,
+        (_OPENED, entry("run.paused", 1000, reason="gate"), Count(0, "run.resumed"), Count(1, "run.paused")),
         "paused",
-        of="gate-approved-by-its-deadline",
+        derived_from="gate-approved-by-its-deadline",
         change="the gate has no deadline",
     ),
     Case(
         "gates-with-two-deadlines",
-        "The run is paused when nothing else is in progress, and continues at each deadline",
+        "The run pauses when no call is open, and continues at each deadline",
         ("RUN-GATE-002", "RUN-GATE-003", "RUN-VIRTUAL-005"),
-        _TWO,
+        _TWO_GATES,
         (
-            fact("gate.opened", 0, task="late", deadline="2000-01-01T02:00:00.000000Z"),
-            fact("gate.opened", 0, task="soon", deadline="2000-01-01T01:00:00.000000Z"),
-            fact("run.paused", 5000, reason="gate"),
-            fact("run.resumed", _HOUR),
-            fact("gate.decided", _HOUR, task="soon", decision="approved"),
-            fact("run.paused", _HOUR + 1000, reason="gate"),
-            fact("run.resumed", 2 * _HOUR),
-            fact("gate.decided", 2 * _HOUR, task="late"),
-            fact("run.sealed", 2 * _HOUR + 1000, status="passed"),
+            entry("gate.opened", 0, task="late", deadline="2000-01-01T02:00:00.000000Z"),
+            entry("gate.opened", 0, task="soon", deadline="2000-01-01T01:00:00.000000Z"),
+            entry("run.paused", 5000, reason="gate"),
+            entry("run.resumed", _HOUR),
+            entry("gate.decided", _HOUR, task="soon", decision="approved"),
+            entry("run.paused", _HOUR + 1000, reason="gate"),
+            entry("run.resumed", 2 * _HOUR),
+            entry("gate.decided", 2 * _HOUR, task="late"),
+            entry("run.sealed", 2 * _HOUR + 1000, status="passed"),
         ),
     ),
     Case(
         "gates-with-one-deadline",
         "A gate without a deadline stays open after the deadline of another gate",
         ("RUN-GATE-002", "RUN-GATE-003", "RUN-VIRTUAL-005"),
-        changed(_TWO, "plan", "tasks", "late", "gate", to={"question": "Late?"}),
+        replace(_TWO_GATES, "plan", "tasks", "late", "gate", to={"question": "Late?"}),
         (
-            fact("gate.decided", _HOUR, task="soon", decision="approved"),
-            fact("run.paused", _HOUR + 1000, reason="gate"),
+            entry("gate.decided", _HOUR, task="soon", decision="approved"),
+            entry("run.paused", _HOUR + 1000, reason="gate"),
             Count(2, "run.paused"),
         ),
         "paused",
-        of="gates-with-two-deadlines",
+        derived_from="gates-with-two-deadlines",
         change="one of the gates has no deadline",
     ),
     Case(
         "gate-deadline-during-a-call",
-        "A deadline that is reached while a call is open is a separate event: the run is not paused",
+        "A deadline that is reached while a call is open decides the gate without pausing the run",
         ("RUN-GATE-002", "RUN-VIRTUAL-004", "RUN-ORDER-002"),
-        changed(
-            changed(_TWO, "script", "answers", 0, "latency", to="5m"),
+        replace(
+            replace(_TWO_GATES, "script", "answers", 0, "latency", to="5m"),
             "plan",
             "tasks",
             "soon",
@@ -149,9 +176,9 @@ CASES: tuple[Case, ...] = (
             to="1m",
         ),
         (
-            fact("gate.decided", 60_000, task="soon"),
-            fact("task.started", 60_000, task="soon"),
-            fact("task.finished", 300_000, task="work"),
+            entry("gate.decided", 60_000, task="soon"),
+            entry("task.started", 60_000, task="soon"),
+            entry("task.finished", 300_000, task="work"),
             Count(1, "run.paused"),
         ),
     ),
@@ -159,59 +186,59 @@ CASES: tuple[Case, ...] = (
         "decide",
         "A person's decision is recorded at the time of the last entry and bound to the displayed body",
         ("RUN-VIRTUAL-007", "RUN-ORDER-005"),
-        _TIMELESS,
+        _WITHOUT_DEADLINE,
         (
-            fact("run.paused", 1000),
-            _decided("approved", "person", 1000, causes=(7,), actor="person:ann", bodies={"reason": "read it"}),
+            entry("run.paused", 1000),
+            _decision("approved", "person", 1000, causes=(7,), actor="person:ann", bodies={"reason": "read it"}),
         ),
         "paused",
         request=_APPROVE,
-        before=Before(),
+        before=EarlierRun(),
     ),
     Case(
-        "decided-and-resumed",
+        "resume-after-an-approval",
         "After a person approved, the run is resumed",
         ("RUN-GATE-002", "RUN-RESUME-001", "RUN-RESUME-002", "RUN-RESUME-003", "RUN-VIRTUAL-007"),
-        _TIMELESS,
+        _WITHOUT_DEADLINE,
         (
-            _decided("approved", "person", 1000, actor="person:ann"),
-            fact("run.resumed", 1000, implementation={"name": "deterministic", "version": "1"}),
-            Fact("task.started", {"task": "publish"}, 1000, (6, 9)),
-            fact("run.sealed", 2000, status="passed"),
+            _decision("approved", "person", 1000, actor="person:ann"),
+            entry("run.resumed", 1000, implementation={"name": "deterministic", "version": "1"}),
+            EntryClaim("task.started", {"task": "publish"}, 1000, (6, 9)),
+            entry("run.sealed", 2000, status="passed"),
         ),
         request={"action": "resume"},
-        before=Before(then=(_APPROVE,)),
+        before=EarlierRun(then=(_APPROVE,)),
     ),
     Case(
-        "rejected-and-resumed",
-        "A person rejected: the task is refused",
+        "resume-after-a-rejection",
+        "After a person rejected, the task is refused",
         ("RUN-GATE-002", "RUN-RESUME-002", "RUN-STATE-001", "RUN-VIRTUAL-007"),
-        _TIMELESS,
+        _WITHOUT_DEADLINE,
         (
-            _decided("rejected", "person", 1000, bodies={"reason": "read it"}),
-            Fact("task.ended", {"task": "publish", "state": "refused", "reason": "rejected"}, 1000, (4, 9)),
-            fact("run.sealed", 1000, status="refused"),
+            _decision("rejected", "person", 1000, bodies={"reason": "read it"}),
+            EntryClaim("task.ended", {"task": "publish", "state": "refused", "reason": "rejected"}, 1000, (4, 9)),
+            entry("run.sealed", 1000, status="refused"),
         ),
         "refused",
-        of="decided-and-resumed",
+        derived_from="resume-after-an-approval",
         change="the person rejects",
         request={"action": "resume"},
-        before=Before(then=(_REJECT,)),
+        before=EarlierRun(then=(_REJECT,)),
     ),
     Case(
-        "decided-before-the-deadline",
-        "A person decides before the deadline: the run continues without waiting for it",
+        "resume-after-an-approval-before-the-deadline",
+        "After a person decides before the deadline, the run continues without waiting for the deadline",
         ("RUN-GATE-002", "RUN-VIRTUAL-007", "RUN-RESUME-002"),
-        _GATE,
-        (_decided("approved", "person", 1000), fact("run.resumed", 1000), fact("run.sealed", 2000, status="passed")),
+        _GATE_WITH_DEADLINE,
+        (_decision("approved", "person", 1000), entry("run.resumed", 1000), entry("run.sealed", 2000, status="passed")),
         request={"action": "resume"},
-        before=Before(until=_PAUSED, then=(_APPROVE,)),
+        before=EarlierRun(until=_PAUSED, then=(_APPROVE,)),
     ),
     Case(
-        "undecided-and-resumed",
+        "resume-at-an-undecided-gate",
         "Resuming a run with an undecided gate changes nothing",
         ("RUN-RESUME-003", "RUN-VIRTUAL-007"),
-        _TIMELESS,
+        _WITHOUT_DEADLINE,
         (
             Kinds(
                 (
@@ -228,115 +255,117 @@ CASES: tuple[Case, ...] = (
             ),
         ),
         "paused",
-        of="decided-and-resumed",
-        change="nobody has decided",
+        derived_from="resume-after-an-approval",
+        change="the gate is undecided",
         request={"action": "resume"},
-        before=Before(),
+        before=EarlierRun(),
     ),
     Case(
-        "deadline-and-resumed",
+        "resume-at-a-gate-with-a-deadline",
         "A run paused at a gate with a deadline is resumed and continues at the deadline",
         ("RUN-VIRTUAL-005", "RUN-VIRTUAL-007", "RUN-RESUME-002"),
-        _GATE,
+        _GATE_WITH_DEADLINE,
         (
-            fact("run.paused", 1000),
-            fact("run.resumed", 1000 + _HOUR),
-            _decided("approved", "deadline", 1000 + _HOUR),
+            entry("run.paused", 1000),
+            entry("run.resumed", 1000 + _HOUR),
+            _decision("approved", "deadline", 1000 + _HOUR),
             Count(1, "run.paused"),
         ),
         request={"action": "resume"},
-        before=Before(until=_PAUSED),
+        before=EarlierRun(until=_PAUSED),
     ),
     Case(
-        "edited-and-resumed",
+        "resume-after-an-edit",
         "A person's edit replaces the instruction, as text without references",
         ("RUN-GATE-004", "RUN-GATE-001", "RUN-HAND-003", "RUN-VIRTUAL-002", "RUN-VIRTUAL-007"),
-        _MODEL,
+        _INSTRUCTION_GATE,
         (
-            Fact(
+            EntryClaim(
                 "gate.opened", {"task": "draft"}, 0, salted=("displayed",), bodies={"displayed": {"text": "Draft it."}}
             ),
-            Fact(
+            EntryClaim(
                 "gate.decided",
                 {"task": "draft"},
                 0,
                 salts={"edited": "resumed/4/0"},
                 bodies={"edited": "Edited ${{ x }}."},
             ),
-            Fact("task.started", {}, bodies={"prompt": {"text": "Edited ${{ x }}."}}, salts={"prompt": "resumed/6/0"}),
-            Fact("task.finished", {}, bodies={"output": "edited"}, salts={"output": "resumed/7/1"}),
+            EntryClaim(
+                "task.started", {}, bodies={"prompt": {"text": "Edited ${{ x }}."}}, salts={"prompt": "resumed/6/0"}
+            ),
+            EntryClaim("task.finished", {}, bodies={"output": "edited"}, salts={"output": "resumed/7/1"}),
         ),
         request={"action": "resume"},
-        before=Before(then=(_EDIT,)),
+        before=EarlierRun(then=(_EDIT,)),
     ),
     Case(
-        "edited-and-rejected",
+        "resume-after-an-edit-and-a-rejection",
         "An edited instruction has no effect if the task is rejected",
         ("RUN-GATE-004", "RUN-GATE-002"),
-        _MODEL,
-        (fact("task.ended", task="draft", state="refused", reason="rejected"), Count(0, "task.started")),
+        _INSTRUCTION_GATE,
+        (entry("task.ended", task="draft", state="refused", reason="rejected"), Count(0, "task.started")),
         "refused",
-        of="edited-and-resumed",
+        derived_from="resume-after-an-edit",
         change="the person rejects",
         request={"action": "resume"},
-        before=Before(then=({**_EDIT, "decision": "rejected"},)),
+        before=EarlierRun(then=({**_EDIT, "decision": "rejected"},)),
     ),
     Case(
         "decide-without-an-open-gate",
         "A decision for a task without an open gate is refused",
         ("RUN-GATE-002",),
-        _TIMELESS,
+        _WITHOUT_DEADLINE,
         (),
         None,
-        of="decide",
+        derived_from="decide",
         change="the decision is for a task without a gate",
         request={**_APPROVE, "task": "draft"},
-        before=Before(),
+        before=EarlierRun(),
     ),
     Case(
         "decide-twice",
         "A gate can be decided only once",
         ("RUN-GATE-002", "RUN-VIRTUAL-007"),
-        _TIMELESS,
+        _WITHOUT_DEADLINE,
         (),
         None,
-        of="decide",
-        change="the gate is decided already",
+        derived_from="decide",
+        change="the gate is already decided",
         request=_APPROVE,
-        before=Before(then=(_APPROVE,)),
+        before=EarlierRun(then=(_APPROVE,)),
     ),
     Case(
         "decide-with-an-edit-for-a-program",
         "A task that runs a program has no instruction to edit",
         ("RUN-GATE-004",),
-        _TIMELESS,
+        _WITHOUT_DEADLINE,
         (),
         None,
-        of="decide",
+        derived_from="decide",
         change="the decision comes with an instruction",
         request={**_APPROVE, "edited": "Do it."},
-        before=Before(),
+        before=EarlierRun(),
     ),
     Case(
         "redact",
-        "A body is redacted in a sealed run: its bytes and its copy are removed, and the run is sealed again",
+        "A redaction in a sealed run removes the bytes of the body and its copy, and the run is sealed again",
         ("RUN-VIRTUAL-007", "RUN-ORDER-005"),
         _PLAIN,
         _REDACTED,
         request=_REDACT,
-        before=Before(),
+        before=EarlierRun(),
     ),
     Case(
         "redact-in-a-failed-run",
-        "A failed run stays failed",
+        "A redaction does not change the status of a failed run",
         ("RUN-VIRTUAL-007",),
         _ONE_FAILS,
         _REDACTED,
         "failed",
-        of="redact",
-        change="its run has failed",
+        derived_from="redact",
+        change="the run failed",
         request=_REDACT,
-        before=Before(),
+        before=EarlierRun(),
     ),
     Case(
         "redact-an-unknown-body",
@@ -345,10 +374,10 @@ CASES: tuple[Case, ...] = (
         _PLAIN,
         (),
         None,
-        of="redact",
+        derived_from="redact",
         change="the entry has no body of that name",
         request={**_REDACT, "body": "reply"},
-        before=Before(),
+        before=EarlierRun(),
     ),
     Case(
         "redact-twice",
@@ -357,9 +386,9 @@ CASES: tuple[Case, ...] = (
         _PLAIN,
         (),
         None,
-        of="redact",
+        derived_from="redact",
         change="the request is repeated",
         request=_REDACT,
-        before=Before(then=(_REDACT,)),
+        before=EarlierRun(then=(_REDACT,)),
     ),
 )

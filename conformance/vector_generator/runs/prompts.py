@@ -1,25 +1,25 @@
-"""Vectors of runs: routing, texts, and the input of models, programs and judges."""
+"""Run vectors: routing, texts, and the input of models, programs and judges."""
 
 from typing import Any
 
 from vector_generator.runs.case import (
     ADAPTERS,
     AGENTS,
-    MATERIAL,
+    DATA_NOTICE,
     RUN_ID,
     Case,
     Count,
-    Fact,
-    Form,
+    EntryClaim,
+    ManifestPart,
     answer_with,
     block,
-    changed,
-    fact,
+    entry,
     prompt_text,
+    replace,
     workflow,
 )
 
-BETTER = "A previous answer was rejected. The reason and that answer follow. Correct the problem."
+FEEDBACK_NOTICE = "A previous answer was rejected. The reason and that answer follow. Correct the problem."
 VERDICT = (
     '{"additionalProperties":false,"properties":{"reason":{"type":"string"},"verdict":{"enum":["pass","fail"]}},'
     '"required":["verdict","reason"],"type":"object"}'
@@ -30,30 +30,30 @@ JUDGE = (
     "point to the relevant parts of the result."
 )
 
-_TEAM: Form = {
+_TEAM: ManifestPart = {
     "cook": {"adapter": "model", "domain": "food", "keywords": ["Soup", "bread"]},
     "baker": {"adapter": "model", "domain": "bread"},
     "operator": {"adapter": "shell"},
 }
-_LANE = workflow(
+_ROUTED = workflow(
     {"do": {"lane": "auto", "instruction": "Make SOUP, and bread_rolls with bread, for ${{ inputs.food }}."}},
     [{"agent": "cook", "output": "soup"}, {"output": "bread"}],
     agents=_TEAM,
     inputs={"food": {"type": "string"}},
     given={"food": "two"},
 )
-_ONE_CANDIDATE = changed(
-    changed(_LANE, "roster", "agents", "baker", "adapter", to="shell"),
+_ONE_CANDIDATE = replace(
+    replace(_ROUTED, "roster", "agents", "baker", "adapter", to="shell"),
     "plan", "tasks", "do", "instruction", to="Do what you like.",
 )  # fmt: skip
 
 
-def _prompt(task: str, attempt: int = 1, **prompt: Any) -> Fact:
-    return Fact("task.started", {"task": task, "attempt": attempt}, bodies={"prompt": prompt})
+def _prompt(task: str, attempt: int = 1, **prompt: Any) -> EntryClaim:
+    return EntryClaim("task.started", {"task": task, "attempt": attempt}, bodies={"prompt": prompt})
 
 
 _PERSONA = {"adapter": "model", "persona": "You write plainly."}
-_FULL = workflow(
+_FULL_PROMPT = workflow(
     {
         "facts": {"agent": "operator", "run": ["make", "facts"], "output": {"type": "object"}},
         "draft": {
@@ -73,93 +73,108 @@ _FULL = workflow(
     agents={**AGENTS, "writer": _PERSONA},
     outputs={"title": {"task": "draft", "select": "/title"}},
 )
-_FACTS = '{"a":[true,null],"b":1}'
+_FACTS_JSON = '{"a":[true,null],"b":1}'
 _REASON = "the answer does not match the output schema: the value does not satisfy 'required': [\"title\"]"
 
 _FULL_TEXT = prompt_text(
     f"Draft it from [data: facts], in run {RUN_ID}.",
-    MATERIAL,
-    block("facts", "facts", _FACTS),
+    DATA_NOTICE,
+    block("facts", "facts", _FACTS_JSON),
     answer_with('{"required":["title"],"type":"object"}'),
     "The result is accepted if:\n- it has a title\n- [data: facts] is used",
 )
 _FULL_FEEDBACK = prompt_text(
-    _FULL_TEXT, BETTER, block("reason", "the check", _REASON), block("answer", "the previous attempt", '{"name":"x"}')
+    _FULL_TEXT,
+    FEEDBACK_NOTICE,
+    block("reason", "the check", _REASON),
+    block("answer", "the previous attempt", '{"name":"x"}'),
 )
 
 
-def _program(stdin: str, task: Form) -> Form:
+def _program(stdin: str, task: ManifestPart) -> ManifestPart:
     adapters = {**ADAPTERS, "shell": {"type": "command", "stdin": stdin}}
     adapters["cli"] = {"type": "command", "argv": ["check", "--model"], "stdin": stdin}
     agents = {**AGENTS, "cli": {"adapter": "cli", "persona": "You are terse."}}
     tasks = {"log": {"agent": "operator", "run": ["make", "log"]}, "use": {**task, "needs": ["log"]}}
-    answers: list[Form] = [{"task": "log", "output": "a <b>\nc"}, {"output": "used"}]
+    answers: list[ManifestPart] = [{"task": "log", "output": "a <b>\nc"}, {"output": "used"}]
     return workflow(tasks, answers, adapters=adapters, agents=agents)
 
 
 _BLOCK = block("log", "log", "a <b>\nc")
-_NAMED: Form = {"agent": "operator", "run": ["make", "use", "${{ needs.log }}"], "instruction": "Use ${{ needs.log }}."}
-_BARE: Form = {"agent": "operator", "run": ["make", "use"]}
-_FIXED: Form = {"agent": "cli", "instruction": "Use ${{ needs.log }}.", "done_when": ["it is used"]}
-_FIXED_TEXT = prompt_text(
-    "You are terse.", "Use [data: log].", MATERIAL, _BLOCK, "The result is accepted if:\n- it is used"
+_WITH_INSTRUCTION: ManifestPart = {
+    "agent": "operator",
+    "run": ["make", "use", "${{ needs.log }}"],
+    "instruction": "Use ${{ needs.log }}.",
+}
+_WITHOUT_INSTRUCTION: ManifestPart = {"agent": "operator", "run": ["make", "use"]}
+_WITH_ARGV: ManifestPart = {"agent": "cli", "instruction": "Use ${{ needs.log }}.", "done_when": ["it is used"]}
+_WITH_ARGV_TEXT = prompt_text(
+    "You are terse.", "Use [data: log].", DATA_NOTICE, _BLOCK, "The result is accepted if:\n- it is used"
 )
 
 
-_NAMED_JSON = (
+_WITH_INSTRUCTION_JSON = (
     '{"attempt":1,"instruction":"Use [data: log].","needs":{"log":"a <b>\\nc"},"run":"' + RUN_ID + '","task":"use"}'
 )
-_FIXED_JSON = (
+_WITH_ARGV_JSON = (
     '{"attempt":1,"done_when":["it is used"],"instruction":"Use [data: log].","needs":{"log":"a <b>\\nc"},'
     '"persona":"You are terse.","run":"' + RUN_ID + '","task":"use"}'
 )
 
 
 def _stdin_cases() -> list[Case]:
-    wanted: dict[tuple[str, str], str] = {
-        ("named", "none"): "",
-        ("named", "text"): prompt_text("Use a <b>\nc.", _BLOCK),
-        ("named", "json"): _NAMED_JSON,
-        ("bare", "text"): "a <b>\nc",
-        ("fixed", "none"): "",
-        ("fixed", "text"): _FIXED_TEXT,
-        ("fixed", "json"): _FIXED_JSON,
+    inputs: dict[tuple[str, str], str] = {
+        ("with-instruction", "none"): "",
+        ("with-instruction", "text"): prompt_text("Use a <b>\nc.", _BLOCK),
+        ("with-instruction", "json"): _WITH_INSTRUCTION_JSON,
+        ("without-instruction", "text"): "a <b>\nc",
+        ("with-argv", "none"): "",
+        ("with-argv", "text"): _WITH_ARGV_TEXT,
+        ("with-argv", "json"): _WITH_ARGV_JSON,
     }
-    tasks = {"named": _NAMED, "bare": _BARE, "fixed": _FIXED}
-    argv = {"named": ["make", "use", "a <b>\nc"], "bare": ["make", "use"], "fixed": ["check", "--model"]}
-    sort = {
-        "named": "a program with an instruction",
-        "bare": "a program without an instruction",
-        "fixed": "a program with `argv`",
+    tasks = {
+        "with-instruction": _WITH_INSTRUCTION,
+        "without-instruction": _WITHOUT_INSTRUCTION,
+        "with-argv": _WITH_ARGV,
+    }
+    argv = {
+        "with-instruction": ["make", "use", "a <b>\nc"],
+        "without-instruction": ["make", "use"],
+        "with-argv": ["check", "--model"],
+    }
+    descriptions = {
+        "with-instruction": "a program with an instruction",
+        "without-instruction": "a program without an instruction",
+        "with-argv": "a program with a fixed `argv`",
     }
     cases = []
-    for (name, stdin), text in wanted.items():
+    for (name, stdin), text in inputs.items():
         flow = _program(stdin, tasks[name])
         prompt = {"argv": argv[name], "stdin": text}
-        requirements = ["RUN-PROMPT-009", "RUN-PROMPT-006" if name == "fixed" else "RUN-PROMPT-004", "RUN-TEXT-001"]
+        requirements = ["RUN-PROMPT-009", "RUN-PROMPT-006" if name == "with-argv" else "RUN-PROMPT-004", "RUN-TEXT-001"]
         cases.append(
             Case(
-                f"stdin-{stdin}-of-{name}",
-                f"`stdin: {stdin}`: the input of {sort[name]}",
+                f"stdin-{stdin}-{name}",
+                f"`stdin: {stdin}`: the input of {descriptions[name]}",
                 (*requirements, *(("RUN-PROMPT-005",) if stdin == "json" else ())),
                 flow,
-                (Fact("task.started", {"task": "use"}, bodies={"prompt": prompt}),),
+                (EntryClaim("task.started", {"task": "use"}, bodies={"prompt": prompt}),),
             )
         )
-        if (name, stdin) in (("named", "text"), ("fixed", "text"), ("named", "json")):
+        if (name, stdin) in (("with-instruction", "text"), ("with-argv", "text"), ("with-instruction", "json")):
             cases.append(
                 Case(
-                    f"stdin-{stdin}-of-{name}-and-failed",
-                    f"`stdin: {stdin}`: {sort[name]} fails with the same input",
+                    f"stdin-{stdin}-{name}-and-failed",
+                    f"`stdin: {stdin}`: {descriptions[name]} fails with the same input",
                     (*requirements, *(("RUN-PROMPT-005",) if stdin == "json" else ())),
-                    changed(flow, "script", "answers", 1, to={"error": {"kind": "exit_status"}}),
+                    replace(flow, "script", "answers", 1, to={"error": {"kind": "exit_status"}}),
                     (
-                        Fact("task.started", {"task": "use"}, bodies={"prompt": prompt}),
-                        fact("task.ended", task="use", state="failed", reason="error"),
+                        EntryClaim("task.started", {"task": "use"}, bodies={"prompt": prompt}),
+                        entry("task.ended", task="use", state="failed", reason="error"),
                     ),
                     "failed",
-                    of=f"stdin-{stdin}-of-{name}",
-                    change="the program ends with status 1",
+                    derived_from=f"stdin-{stdin}-{name}",
+                    change="the program exits with 1",
                 )
             )
     return cases
@@ -185,7 +200,7 @@ _JUDGED = workflow(
 _JUDGE_TEXT = prompt_text(
     JUDGE,
     "Criteria:\n- it is short",
-    MATERIAL,
+    DATA_NOTICE,
     block("instruction", "the plan", "Write a title."),
     block("result", "draft", "Title"),
     answer_with(VERDICT),
@@ -196,93 +211,93 @@ CASES: tuple[Case, ...] = (
         "route-by-keywords",
         "The agent with the most keywords among the instruction's words is chosen; input values are ignored",
         ("RUN-ROUTE-001", "RUN-ROUTE-002", "RUN-ORDER-004"),
-        _LANE,
+        _ROUTED,
         (
-            Fact(
+            EntryClaim(
                 "route.decided",
                 {"task": "do", "agent": "cook", "by": "keywords"},
                 bodies={
                     "scores": b'{"baker":["bread"],"cook":["bread","soup"]}',
                 },
             ),
-            fact("task.started", task="do", agent="cook"),
-            fact("task.ended", task="do", state="passed"),
+            entry("task.started", task="do", agent="cook"),
+            entry("task.ended", task="do", state="passed"),
         ),
     ),
     Case(
         "route-by-name",
         "Of agents with equally many keywords, the first by name is chosen",
         ("RUN-ROUTE-001", "RUN-ROUTE-002"),
-        changed(_LANE, "plan", "tasks", "do", "instruction", to="Make bread."),
+        replace(_ROUTED, "plan", "tasks", "do", "instruction", to="Make bread."),
         (
-            Fact(
+            EntryClaim(
                 "route.decided",
                 {"task": "do", "agent": "baker", "by": "keywords"},
                 bodies={
                     "scores": b'{"baker":["bread"],"cook":["bread"]}',
                 },
             ),
-            fact("task.started", task="do", agent="baker"),
+            entry("task.started", task="do", agent="baker"),
         ),
     ),
     Case(
         "route-to-the-only-agent",
-        "If only one agent takes an instruction, it is chosen",
+        "If only one agent accepts instructions, it is chosen",
         ("RUN-ROUTE-002",),
         _ONE_CANDIDATE,
-        (Fact("route.decided", {"agent": "cook", "by": "only"}, bodies={"scores": b'{"cook":[]}'}),),
+        (EntryClaim("route.decided", {"agent": "cook", "by": "only"}, bodies={"scores": b'{"cook":[]}'}),),
     ),
     Case(
         "route-to-a-failing-agent",
         "If the routed agent fails, no other agent is asked",
         ("RUN-ROUTE-001", "RUN-ROUTE-002"),
-        changed(_LANE, "script", "answers", 0, to={"agent": "cook", "error": {"kind": "auth"}}),
+        replace(_ROUTED, "script", "answers", 0, to={"agent": "cook", "error": {"kind": "auth"}}),
         (
-            fact("route.decided", task="do", agent="cook", by="keywords"),
-            fact("task.finished", task="do", error="auth"),
-            fact("task.ended", task="do", state="failed", reason="error"),
+            entry("route.decided", task="do", agent="cook", by="keywords"),
+            entry("task.finished", task="do", error="auth"),
+            entry("task.ended", task="do", state="failed", reason="error"),
             Count(1, "task.started"),
         ),
         "failed",
-        of="route-by-keywords",
-        change="the cook is not let in",
+        derived_from="route-by-keywords",
+        change="the call of `cook` fails with `auth`",
     ),
     Case(
         "route-without-an-agent",
         "A lane that no agent can take is refused before anything runs",
         ("RUN-ROUTE-002",),
-        changed(_ONE_CANDIDATE, "roster", "agents", "cook", "adapter", to="shell"),
+        replace(_ONE_CANDIDATE, "roster", "agents", "cook", "adapter", to="shell"),
         (),
         None,
         ("F316",),
-        of="route-to-the-only-agent",
-        change="the only agent that took an instruction works through a command adapter",
+        derived_from="route-to-the-only-agent",
+        change="the only agent that accepts instructions uses a command adapter",
     ),
     Case(
         "prompt-of-a-model",
         "A model's prompt contains the instruction, the data, the schema and the criteria, then the feedback",
         ("RUN-PROMPT-001", "RUN-PROMPT-002", "RUN-PROMPT-003", "RUN-PROMPT-009", "RUN-TEXT-001"),
-        _FULL,
+        _FULL_PROMPT,
         (
             _prompt("draft", system="You write plainly.", text=_FULL_TEXT),
-            fact("task.finished", task="draft", attempt=1, error="schema_mismatch"),
+            entry("task.finished", task="draft", attempt=1, error="schema_mismatch"),
             _prompt("draft", 2, system="You write plainly.", text=_FULL_FEEDBACK),
-            fact("task.ended", task="draft", state="passed"),
+            entry("task.ended", task="draft", state="passed"),
         ),
     ),
     Case(
         "prompt-of-a-model-that-fails-again",
-        "After the last attempt there is no further feedback: the task fails",
+        "If the last attempt fails, the task fails without further feedback",
         ("RUN-PROMPT-001", "RUN-PROMPT-003", "RUN-PROMPT-009", "RUN-TEXT-001"),
-        changed(_FULL, "script", "answers", 2, "output", to={"name": "y"}),
+        replace(_FULL_PROMPT, "script", "answers", 2, "output", to={"name": "y"}),
         (
             _prompt("draft", 2, system="You write plainly.", text=_FULL_FEEDBACK),
-            fact("task.finished", task="draft", attempt=2, error="schema_mismatch"),
-            fact("task.ended", task="draft", state="failed", reason="error"),
+            entry("task.finished", task="draft", attempt=2, error="schema_mismatch"),
+            entry("task.ended", task="draft", state="failed", reason="error"),
             Count(0, "answer.given"),
         ),
         "failed",
-        of="prompt-of-a-model",
+        derived_from="prompt-of-a-model",
         change="the second answer has no title either",
     ),
     *_stdin_cases(),
@@ -292,46 +307,46 @@ CASES: tuple[Case, ...] = (
         ("RUN-PROMPT-007", "RUN-PROMPT-008", "RUN-VERDICT-001", "RUN-VERDICT-002", "RUN-VERDICT-003"),
         _JUDGED,
         (
-            Fact(
+            EntryClaim(
                 "verdict.asked",
                 {"check": 0, "by": "command"},
                 bodies={
                     "prompt": {"argv": ["check", "all"], "stdin": "Title"},
                 },
             ),
-            Fact("verdict.given", {"check": 0, "verdict": "pass"}, actor="runner", bodies={"reason": "fine"}),
-            Fact(
+            EntryClaim("verdict.given", {"check": 0, "verdict": "pass"}, actor="runner", bodies={"reason": "fine"}),
+            EntryClaim(
                 "verdict.asked",
                 {"check": 1, "by": "agent", "agent": "critic"},
                 bodies={
                     "prompt": {"system": "You are strict.", "text": _JUDGE_TEXT},
                 },
             ),
-            Fact(
+            EntryClaim(
                 "verdict.given", {"check": 1, "verdict": "pass"}, actor="agent:critic", bodies={"reason": "it is short"}
             ),
-            fact("task.ended", task="draft", state="passed"),
+            entry("task.ended", task="draft", state="passed"),
         ),
     ),
     Case(
         "prompts-of-checks-and-the-judge-fails",
-        "A result that its judge rejects fails",
+        "A task whose result is rejected by its judge fails",
         ("RUN-PROMPT-007", "RUN-PROMPT-008", "RUN-VERDICT-003"),
-        changed(_JUDGED, "script", "answers", 0, "output", "verdict", to="fail"),
+        replace(_JUDGED, "script", "answers", 0, "output", "verdict", to="fail"),
         (
-            Fact("verdict.asked", {"check": 1}, bodies={"prompt": {"text": _JUDGE_TEXT}}),
-            fact("verdict.given", check=1, verdict="fail"),
-            fact("task.ended", task="draft", state="failed", reason="verdict"),
+            EntryClaim("verdict.asked", {"check": 1}, bodies={"prompt": {"text": _JUDGE_TEXT}}),
+            entry("verdict.given", check=1, verdict="fail"),
+            entry("task.ended", task="draft", state="failed", reason="verdict"),
         ),
         "failed",
-        of="prompts-of-checks",
-        change="the judge says no",
+        derived_from="prompts-of-checks",
+        change="the judge returns `fail`",
     ),
     Case(
         "prompts-of-checks-and-the-command-fails",
-        "No check is asked after one that failed",
+        "After a failed check, no other check is asked",
         ("RUN-PROMPT-008", "RUN-VERDICT-001", "RUN-VERDICT-002"),
-        changed(
+        replace(
             _JUDGED,
             "script",
             "answers",
@@ -343,13 +358,13 @@ CASES: tuple[Case, ...] = (
             },
         ),
         (
-            Fact("verdict.asked", {"check": 0}, bodies={"prompt": {"argv": ["check", "all"], "stdin": "Title"}}),
-            Fact("verdict.given", {"check": 0, "verdict": "fail"}, bodies={"reason": "too long"}),
-            fact("task.ended", task="draft", state="failed", reason="verdict"),
+            EntryClaim("verdict.asked", {"check": 0}, bodies={"prompt": {"argv": ["check", "all"], "stdin": "Title"}}),
+            EntryClaim("verdict.given", {"check": 0, "verdict": "fail"}, bodies={"reason": "too long"}),
+            entry("task.ended", task="draft", state="failed", reason="verdict"),
             Count(1, "verdict.asked"),
         ),
         "failed",
-        of="prompts-of-checks",
-        change="the command ends with status 1",
+        derived_from="prompts-of-checks",
+        change="the command exits with 1",
     ),
 )

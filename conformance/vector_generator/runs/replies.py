@@ -1,22 +1,24 @@
-"""Vectors of runs: from a reply to an output."""
+"""Run vectors: how a reply becomes an output."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from vector_generator.runs.case import Case, Claim, Count, Fact, Form, Output, changed, fact, workflow
+from vector_generator.runs.case import Case, Claim, Count, EntryClaim, ManifestPart, Output, entry, replace, workflow
 
-_TEXT = workflow({"say": {"agent": "operator", "run": ["make", "say"]}}, [{"output": "said"}], outputs={"said": "say"})
-_VALUE = workflow(
+_WITHOUT_SCHEMA = workflow(
+    {"say": {"agent": "operator", "run": ["make", "say"]}}, [{"output": "said"}], outputs={"said": "say"}
+)
+_WITH_SCHEMA = workflow(
     {"give": {"agent": "operator", "run": ["make", "give"], "output": {"type": "object"}}},
     [{"reply": ' {"b": 1.0, "a": "\\u00e9 \\/"}\t'}],
     outputs={"given": "give"},
 )
-_PLACED = workflow(
+_SELECTED = workflow(
     {"give": {"agent": "operator", "run": ["make", "give"], "output": {"type": "object"}}},
     [{"output": {"title": "T", "more": 1}}],
     outputs={"title": {"task": "give", "select": "/title"}},
 )
-_TYPED = workflow(
+_DETAILED_SCHEMA = workflow(
     {
         "give": {
             "agent": "operator",
@@ -36,10 +38,10 @@ _TYPED = workflow(
 )
 
 
-def _read(reply: str, output: bytes, bytes_: int) -> tuple[Claim, ...]:
-    """A reply that was parsed: it is recorded in addition to the output, and counted without its line end."""
+def _parsed_claims(reply: str, output: bytes, bytes_: int) -> tuple[Claim, ...]:
+    """Claims about a parsed reply, which is recorded in addition to the output and counted without its line end."""
     return (
-        Fact(
+        EntryClaim(
             "task.finished",
             {"status": "ok", "usage": {"output_bytes": bytes_}},
             bodies={
@@ -51,16 +53,16 @@ def _read(reply: str, output: bytes, bytes_: int) -> tuple[Claim, ...]:
     )
 
 
-def _malformed(code: str, message: str) -> tuple[Claim, ...]:
+def _malformed_claims(code: str, message: str) -> tuple[Claim, ...]:
     detail = {"code": code, "message": message}
-    finished = Fact("task.finished", {"status": "error", "error": "malformed"}, bodies={"detail": detail})
-    return (finished, fact("task.ended", state="failed", reason="error"), Count(0, "answer.given"))
+    finished = EntryClaim("task.finished", {"status": "error", "error": "malformed"}, bodies={"detail": detail})
+    return (finished, entry("task.ended", state="failed", reason="error"), Count(0, "answer.given"))
 
 
 _NOT_JSON = "not_json", "the answer is not a single JSON value, or it repeats a key"
 _NOT_CANONICAL = "not_canonical", "the answer contains a number or a string that has no canonical form"
 _TOO_DEEP = "too_deep", "the answer is nested too deeply"
-_BAD: dict[str, tuple[str, str, tuple[str, str]]] = {
+_MALFORMED: dict[str, tuple[str, str, tuple[str, str]]] = {
     "prose": ("prose around the value", 'Here: {"a": 1}', _NOT_JSON),
     "two-values": ("two values", '{"a": 1} {"b": 2}', _NOT_JSON),
     "repeated-key": ("a repeated key", '{"a": 1, "a": 1}', _NOT_JSON),
@@ -70,7 +72,7 @@ _BAD: dict[str, tuple[str, str, tuple[str, str]]] = {
     "infinite-float": ("a number that is not finite", '{"a": 1e400}', _NOT_CANONICAL),
     "lone-surrogate": ("a lone surrogate", '{"a": "\\ud800"}', _NOT_CANONICAL),
     "too-deep": ("255 levels", '{"a":' + "[" * 254 + "]" * 254 + "}", _TOO_DEEP),
-    "empty": ("nothing at all", "", _NOT_JSON),
+    "empty": ("no bytes", "", _NOT_JSON),
     "fence-and-prose": ("prose before the fence", 'Here:\n```json\n{"a": 1}\n```', _NOT_JSON),
     "two-fences": ("two fences", "```\n{}\n```\n```\n{}\n```", _NOT_JSON),
     "unclosed-fence": ("a fence that does not end", '```json\n{"a": 1}', _NOT_JSON),
@@ -78,18 +80,18 @@ _BAD: dict[str, tuple[str, str, tuple[str, str]]] = {
 }
 
 
-def _bad_cases() -> Iterator[Case]:
-    for name, (what, reply, problem) in _BAD.items():
+def _malformed_cases() -> Iterator[Case]:
+    for name, (fault, reply, problem) in _MALFORMED.items():
         is_fence = "fence" in name
         yield Case(
             f"reply-malformed-{name}",
-            f"A reply with {what} is malformed" if reply else "An empty reply is malformed if JSON is required",
+            f"A reply with {fault} is malformed" if reply else "An empty reply is malformed if JSON is required",
             ("RUN-READ-003", "RUN-READ-006", "RUN-READ-007", *(("RUN-READ-004",) if is_fence else ())),
-            changed(_VALUE, "script", "answers", 0, "reply", to=reply),
-            _malformed(*problem),
+            replace(_WITH_SCHEMA, "script", "answers", 0, "reply", to=reply),
+            _malformed_claims(*problem),
             "failed",
-            of="reply-not-canonical",
-            change=f"the reply has {what}" if reply else "the reply is empty",
+            derived_from="reply-not-canonical",
+            change=f"the reply has {fault}" if reply else "the reply is empty",
         )
 
 
@@ -100,19 +102,19 @@ _FENCES = {
     "empty-line": "```\n\n{}\n\n```",
 }
 _MISMATCHES: dict[str, tuple[str, Any, str]] = {
-    "root": ("A reply that does not match as a whole", [], "the value does not satisfy 'type': \"object\""),
+    "root": ("A reply that does not match at the top level", [], "the value does not satisfy 'type': \"object\""),
     "least-pointer": (
-        "If two parts do not match, the one with the lesser pointer is reported",
+        "If two parts do not match, the one whose pointer sorts first is reported",
         {"a": {"x": "no", "y": 9}, "b": "no"},
         "the value at '/a/x' does not satisfy 'type': \"integer\"",
     ),
     "any-of": (
-        "If none of several schemas matches, only the keyword that contains them is reported",
+        "If no branch of `anyOf` matches, only `anyOf` is reported",
         {"c": "no"},
         'the value at \'/c\' does not satisfy \'anyOf\': [{"type":"integer"},{"type":"null"}]',
     ),
     "long-keyword": (
-        "A long value of a keyword is omitted from the report",
+        "A long keyword value is omitted from the message",
         {"d": "z"},
         "the value at '/d' does not satisfy 'enum'",
     ),
@@ -126,33 +128,33 @@ def _mismatch_cases() -> Iterator[Case]:
             f"reply-mismatch-{name}",
             title,
             ("RUN-READ-005", "RUN-READ-006", "RUN-READ-007"),
-            changed(_TYPED, "script", "answers", 0, "output", to=value),
+            replace(_DETAILED_SCHEMA, "script", "answers", 0, "output", to=value),
             (
-                Fact(
+                EntryClaim(
                     "task.finished",
                     {"error": "schema_mismatch"},
                     bodies={"detail": {"code": "schema", "message": message}},
                 ),
-                fact("task.ended", state="failed", reason="error"),
+                entry("task.ended", state="failed", reason="error"),
             ),
             "failed",
-            of="reply-matching-its-type",
+            derived_from="reply-matching-its-type",
             change="the reply does not match its schema",
         )
 
 
-def _with_reply(flow: Form, reply: str) -> Form:
-    return changed(flow, "script", "answers", 0, to={"reply": reply})
+def _with_reply(flow: ManifestPart, reply: str) -> ManifestPart:
+    return replace(flow, "script", "answers", 0, to={"reply": reply})
 
 
 CASES: tuple[Case, ...] = (
     Case(
         "reply-as-text",
-        "Without a type, the reply is the output and the only body",
+        "Without an output schema, the reply is the output and the only body",
         ("RUN-READ-001", "RUN-READ-002", "RUN-READ-006"),
-        _TEXT,
+        _WITHOUT_SCHEMA,
         (
-            Fact(
+            EntryClaim(
                 "task.finished",
                 {"exit_status": 0, "measured": True},
                 bodies={"output": "said"},
@@ -163,11 +165,11 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "reply-with-a-line-feed",
-        "One final line feed is dropped: no body contains it, and it is not counted",
+        "One final line feed is dropped: it is neither stored nor counted",
         ("RUN-READ-001", "RUN-READ-002"),
-        _with_reply(_TEXT, "said\n\n"),
+        _with_reply(_WITHOUT_SCHEMA, "said\n\n"),
         (
-            Fact("task.finished", {"usage": {"output_bytes": 5}}, bodies={"output": "said\n"}, absent=("reply",)),
+            EntryClaim("task.finished", {"usage": {"output_bytes": 5}}, bodies={"output": "said\n"}, absent=("reply",)),
             Output("said.txt", b"said\n"),
         ),
     ),
@@ -175,16 +177,16 @@ CASES: tuple[Case, ...] = (
         "reply-with-cr-lf",
         "CR LF is one line end",
         ("RUN-READ-001",),
-        _with_reply(_TEXT, "said\r\n"),
-        (Fact("task.finished", {"usage": {"output_bytes": 4}}, bodies={"output": "said"}),),
+        _with_reply(_WITHOUT_SCHEMA, "said\r\n"),
+        (EntryClaim("task.finished", {"usage": {"output_bytes": 4}}, bodies={"output": "said"}),),
     ),
     Case(
-        "reply-of-a-line-feed",
+        "reply-with-only-a-line-feed",
         "A line feed alone is an empty output",
         ("RUN-READ-001", "RUN-READ-002"),
-        _with_reply(_TEXT, "\n"),
+        _with_reply(_WITHOUT_SCHEMA, "\n"),
         (
-            Fact(
+            EntryClaim(
                 "task.finished",
                 {"status": "ok", "usage": {"output_bytes": 0}},
                 bodies={"output": ""},
@@ -197,8 +199,8 @@ CASES: tuple[Case, ...] = (
         "reply-as-text-and-failed",
         "A program that ends with a nonzero status has no output",
         ("RUN-READ-002", "RUN-READ-001", "RUN-READ-006"),
-        changed(
-            _TEXT,
+        replace(
+            _WITHOUT_SCHEMA,
             "script",
             "answers",
             0,
@@ -207,7 +209,7 @@ CASES: tuple[Case, ...] = (
             },
         ),
         (
-            Fact(
+            EntryClaim(
                 "task.finished",
                 {"error": "exit_status", "exit_status": 7},
                 absent=("output", "reply"),
@@ -217,56 +219,59 @@ CASES: tuple[Case, ...] = (
             ),
         ),
         "failed",
-        of="reply-as-text",
-        change="the program ends with status 7",
+        derived_from="reply-as-text",
+        change="the program exits with 7",
     ),
     Case(
         "reply-not-canonical",
-        "With a type, the output is the RFC 8785 form of the reply, which is also recorded",
+        "With an output schema, the output is the RFC 8785 form of the reply, and the reply is also recorded",
         ("RUN-READ-003", "RUN-READ-006", "RUN-READ-001"),
-        _VALUE,
-        _read(' {"b": 1.0, "a": "\\u00e9 \\/"}\t', '{"a":"\u00e9 /","b":1}'.encode(), 30),
+        _WITH_SCHEMA,
+        _parsed_claims(' {"b": 1.0, "a": "\\u00e9 \\/"}\t', '{"a":"\u00e9 /","b":1}'.encode(), 30),
     ),
     Case(
-        "reply-of-maximum-depth",
-        "A reply with 254 levels is read",
+        "reply-with-maximum-depth",
+        "A reply nested 254 levels deep is accepted",
         ("RUN-READ-003",),
-        _with_reply(_VALUE, '{"a":' + "[" * 253 + "]" * 253 + "}"),
-        (fact("task.ended", state="passed"),),
+        _with_reply(_WITH_SCHEMA, '{"a":' + "[" * 253 + "]" * 253 + "}"),
+        (entry("task.ended", state="passed"),),
     ),
     *(
         Case(
             f"reply-in-a-fence-{name}",
             f"A reply that is one code fence is accepted ({name.replace('-', ' ')})",
             ("RUN-READ-004", "RUN-READ-003"),
-            _with_reply(_VALUE, reply),
-            (Fact("task.finished", {"status": "ok"}, bodies={"output": b"{}"}), fact("task.ended", state="passed")),
+            _with_reply(_WITH_SCHEMA, reply),
+            (
+                EntryClaim("task.finished", {"status": "ok"}, bodies={"output": b"{}"}),
+                entry("task.ended", state="passed"),
+            ),
         )
         for name, reply in _FENCES.items()
     ),
-    *_bad_cases(),
+    *_malformed_cases(),
     Case(
         "reply-matching-its-type",
-        "A value that matches its type is an output",
+        "A value that matches its output schema is the output",
         ("RUN-READ-005", "RUN-READ-007"),
-        _TYPED,
-        (fact("task.ended", state="passed"),),
+        _DETAILED_SCHEMA,
+        (entry("task.ended", state="passed"),),
     ),
     *_mismatch_cases(),
     Case(
         "reply-with-the-selected-value",
-        "An answer contains the value that one of the plan's outputs selects from it",
+        "A reply contains the value that an output of the plan selects",
         ("RUN-READ-005", "RUN-SEAL-001"),
-        _PLACED,
+        _SELECTED,
         (Output("title.json", b'"T"'),),
     ),
     Case(
         "reply-without-the-selected-value",
-        "An answer without the value that one of the plan's outputs selects from it is a mismatch",
+        "A reply without the value that an output of the plan selects is a schema mismatch",
         ("RUN-READ-005", "RUN-READ-007", "RUN-SEAL-001"),
-        changed(_PLACED, "script", "answers", 0, "output", to={"more": 1}),
+        replace(_SELECTED, "script", "answers", 0, "output", to={"more": 1}),
         (
-            Fact(
+            EntryClaim(
                 "task.finished",
                 {"error": "schema_mismatch"},
                 bodies={
@@ -279,7 +284,7 @@ CASES: tuple[Case, ...] = (
             Count(0, "answer.given"),
         ),
         "failed",
-        of="reply-with-the-selected-value",
+        derived_from="reply-with-the-selected-value",
         change="the answer has no title",
     ),
 )

@@ -1,30 +1,30 @@
-"""Vectors of runs: interrupted processes, lost calls, and resuming."""
+"""Run vectors: interrupted processes, lost calls, and resuming."""
 
 from collections.abc import Iterator
 
 from vector_generator.runs.case import (
     AGENTS,
-    Before,
+    Backoff,
     Case,
     Claim,
     Count,
-    Damaged,
-    Fact,
-    Form,
+    Damage,
+    EarlierRun,
+    EntryClaim,
     Kinds,
+    ManifestPart,
     Output,
-    Waited,
-    changed,
-    fact,
+    entry,
+    manifest_bytes,
+    replace,
     workflow,
-    written,
 )
 
-_RESUME: Form = {"action": "resume"}
-_TIERS: Form = {"model": {"type": "scripted"}, "large": {"type": "scripted"}, "shell": {"type": "command"}}
-_WRITER: Form = {"adapters": {"cheap": "model", "frontier": "large"}, "tier": "cheap"}
-# Entries of every kind, so that the run can be cut after each.
-_LONG = workflow(
+_RESUME: ManifestPart = {"action": "resume"}
+_TIERS: ManifestPart = {"model": {"type": "scripted"}, "large": {"type": "scripted"}, "shell": {"type": "command"}}
+_WRITER: ManifestPart = {"adapters": {"cheap": "model", "frontier": "large"}, "tier": "cheap"}
+# A run with entries of many kinds, so that it can be truncated after each of them.
+_MANY_KINDS = workflow(
     {
         "find": {"agent": "operator", "run": ["make", "find"], "output": {"type": "array"}, "idempotent": True},
         "each": {
@@ -54,81 +54,85 @@ _LONG = workflow(
     agents={**AGENTS, "writer": _WRITER},
     outputs={"sum": "sum", "find": "find"},
 )
-_CUTS: dict[str, tuple[str, Fact, tuple[Claim, ...]]] = {
-    "run-opened": ("when it had started", fact("run.opened"), (fact("wave.opened", 0, wave=0),)),
-    "a-wave": ("when a wave was open", fact("wave.opened", wave=0), (fact("task.started", 0, task="find", attempt=1),)),
+_INTERRUPTIONS: dict[str, tuple[str, EntryClaim, tuple[Claim, ...]]] = {
+    "run-opened": ("after it was opened", entry("run.opened"), (entry("wave.opened", 0, wave=0),)),
+    "a-wave": (
+        "after a wave was opened",
+        entry("wave.opened", wave=0),
+        (entry("task.started", 0, task="find", attempt=1),),
+    ),
     "a-call": (
         "while a call was open",
-        fact("task.started", task="find"),
-        (fact("task.lost", 0, task="find", attempt=1), fact("task.started", 0, task="find", attempt=2)),
+        entry("task.started", task="find"),
+        (entry("task.lost", 0, task="find", attempt=1), entry("task.started", 0, task="find", attempt=2)),
     ),
     "a-reply": (
-        "when a reply was recorded",
-        fact("task.finished", task="find"),
-        (fact("task.ended", 1000, task="find", state="passed"),),
+        "after a reply was recorded",
+        entry("task.finished", task="find"),
+        (entry("task.ended", 1000, task="find", state="passed"),),
     ),
-    "items": (
-        "when a task was expanded",
-        fact("task.expanded"),
-        (fact("edge.delivered", 1000, task="each[0]"), fact("task.started", 1000, task="each[0]")),
+    "an-expansion": (
+        "after a task was expanded",
+        entry("task.expanded"),
+        (entry("edge.delivered", 1000, task="each[0]"), entry("task.started", 1000, task="each[0]")),
     ),
-    "an-item": (
-        "when the first item was delivered",
-        fact("edge.delivered", task="each[0]"),
-        (fact("task.started", 1000, task="each[0]"), Count(1, "edge.delivered", {"task": "each[0]"})),
+    "a-delivery": (
+        "after the first item was delivered",
+        entry("edge.delivered", task="each[0]"),
+        (entry("task.started", 1000, task="each[0]"), Count(1, "edge.delivered", {"task": "each[0]"})),
     ),
     "an-instance": (
-        "when one instance had ended, and the other had a call open",
-        fact("task.ended", task="each[0]"),
-        (fact("task.lost", 2000, task="each[1]", attempt=1), fact("task.started", 2000, task="each[1]", attempt=2)),
+        "after one instance ended, while the other had an open call",
+        entry("task.ended", task="each[0]"),
+        (entry("task.lost", 2000, task="each[1]", attempt=1), entry("task.started", 2000, task="each[1]", attempt=2)),
     ),
     "a-route": (
-        "when a task had its agent",
-        fact("route.decided", task="sum"),
-        (fact("task.started", task="sum", attempt=1), Count(1, "route.decided"), Count(1, "context.cut")),
+        "after a task was routed",
+        entry("route.decided", task="sum"),
+        (entry("task.started", task="sum", attempt=1), Count(1, "route.decided"), Count(1, "context.cut")),
     ),
     "a-verdict": (
-        "when a check had failed",
-        fact("verdict.given", verdict="fail"),
-        (fact("escalation.raised"), fact("task.started", task="sum", attempt=2, tier="frontier")),
+        "after a check failed",
+        entry("verdict.given", verdict="fail"),
+        (entry("escalation.raised"), entry("task.started", task="sum", attempt=2, tier="frontier")),
     ),
-    "a-step": (
-        "when a task had climbed",
-        fact("escalation.raised"),
-        (fact("task.started", task="sum", attempt=2, tier="frontier"), Count(1, "escalation.raised")),
+    "an-escalation": (
+        "after a task escalated",
+        entry("escalation.raised"),
+        (entry("task.started", task="sum", attempt=2, tier="frontier"), Count(1, "escalation.raised")),
     ),
     "a-check": (
-        "while a judge was asked",
-        fact("verdict.asked"),
+        "while a judge was being asked",
+        entry("verdict.asked"),
         (
-            fact("verdict.lost", task="sum", attempt=2, check=1),
-            fact("verdict.asked", task="sum", attempt=2, check=1),
-            fact("verdict.given", check=1, verdict="pass"),
+            entry("verdict.lost", task="sum", attempt=2, check=1),
+            entry("verdict.asked", task="sum", attempt=2, check=1),
+            entry("verdict.given", check=1, verdict="pass"),
         ),
     ),
     "an-answer": (
-        "when one of the outputs was given",
-        fact("answer.given", output="find"),
-        (fact("answer.given", output="sum"), Count(1, "answer.given", {"output": "find"})),
+        "after one of the answers was given",
+        entry("answer.given", output="find"),
+        (entry("answer.given", output="sum"), Count(1, "answer.given", {"output": "find"})),
     ),
 }
 
 
-def _cut_cases() -> Iterator[Case]:
-    for name, (when, until, claims) in _CUTS.items():
+def _interruption_cases() -> Iterator[Case]:
+    for name, (when, until, claims) in _INTERRUPTIONS.items():
         lost = ("RUN-LOST-001",) if name in ("a-call", "an-instance", "a-check") else ()
         yield Case(
             f"resume-after-{name}",
             f"A run whose process was killed {when} is resumed from there",
             ("RUN-RESUME-001", "RUN-RESUME-002", "RUN-VIRTUAL-007", *lost),
-            _LONG,
-            (until, fact("run.resumed"), *claims, fact("run.sealed", status="passed"), Output("sum.json", b"2")),
+            _MANY_KINDS,
+            (until, entry("run.resumed"), *claims, entry("run.sealed", status="passed"), Output("sum.json", b"2")),
             request=_RESUME,
-            before=Before(until=until),
+            before=EarlierRun(until=until),
         )
 
 
-_LOST = workflow(
+_OPEN_CALLS = workflow(
     {
         "a": {"agent": "operator", "run": ["make", "a"]},
         "b": {"agent": "operator", "run": ["make", "b"], "idempotent": True},
@@ -137,8 +141,8 @@ _LOST = workflow(
     [{"task": "a", "output": "a", "latency": "5s"}, {"output": "x", "latency": "1s"}],
     policy={"on_lost": "retry"},
 )
-_B_STARTED = fact("task.started", task="b")
-_WAITS = workflow(
+_B_STARTED = entry("task.started", task="b")
+_BACKOFF = workflow(
     {
         "do": {
             "agent": "writer",
@@ -156,10 +160,10 @@ _CHAIN = workflow(
     },
     [{"output": "done", "latency": "1s"}],
 )
-_HALF = b'{"actor":"runner","at":"2000-01-01T00:00:01.000000Z","bodies":{}'
-_TORN_END = b"sha256/0123"
-_NO_ANSWER = changed(_WAITS, "script", "answers", 1, to={"error": {"kind": "network"}, "latency": "1s"})
-_OTHER_SCRIPT: Form = {
+_INCOMPLETE_LINE = b'{"actor":"runner","at":"2000-01-01T00:00:01.000000Z","bodies":{}'
+_INCOMPLETE_BODY = b"sha256/0123"
+_ALL_ATTEMPTS_FAIL = replace(_BACKOFF, "script", "answers", 1, to={"error": {"kind": "network"}, "latency": "1s"})
+_OTHER_SCRIPT: ManifestPart = {
     "apiVersion": "forum/v1",
     "kind": "Script",
     "metadata": {"name": "other"},
@@ -173,184 +177,184 @@ _OTHER_SCRIPT: Form = {
 }
 
 CASES: tuple[Case, ...] = (
-    *_cut_cases(),
+    *_interruption_cases(),
     Case(
         "resume-after-a-reply-and-fail",
-        "A resumed run can still fail, with everything that was charged before",
+        "A resumed run can still fail, and its totals include the charges of the first process",
         ("RUN-RESUME-001", "RUN-RESUME-002", "RUN-VIRTUAL-007"),
-        changed(_LONG, "script", "answers", 1, to={"task": "each", "error": {"kind": "auth"}, "latency": "1s"}),
+        replace(_MANY_KINDS, "script", "answers", 1, to={"task": "each", "error": {"kind": "auth"}, "latency": "1s"}),
         (
-            fact("run.resumed", 1000),
-            fact("task.ended", 2000, task="each[0]", state="failed", reason="error"),
-            fact("run.sealed", 2000, status="failed", totals={"calls": 3, "wall_ms": 3000}),
+            entry("run.resumed", 1000),
+            entry("task.ended", 2000, task="each[0]", state="failed", reason="error"),
+            entry("run.sealed", 2000, status="failed", totals={"calls": 3, "wall_ms": 3000}),
         ),
         "failed",
-        of="resume-after-a-reply",
-        change="the instances are answered with an error",
+        derived_from="resume-after-a-reply",
+        change="the calls of the instances fail",
         request=_RESUME,
-        before=Before(until=fact("task.finished", task="find")),
+        before=EarlierRun(until=entry("task.finished", task="find")),
     ),
     Case(
         "lost-and-retried",
         "Open calls are lost in the order in which they started, and retried as the policy says",
         ("RUN-LOST-001", "RUN-RESUME-002"),
-        _LOST,
+        _OPEN_CALLS,
         (
-            fact("run.resumed", 0),
-            fact("task.lost", 0, task="a", attempt=1),
-            fact("task.lost", 0, task="b", attempt=1),
-            fact("task.started", 0, task="a", attempt=2),
-            fact("task.started", 0, task="b", attempt=2),
-            fact("run.sealed", 6000, status="passed"),
+            entry("run.resumed", 0),
+            entry("task.lost", 0, task="a", attempt=1),
+            entry("task.lost", 0, task="b", attempt=1),
+            entry("task.started", 0, task="a", attempt=2),
+            entry("task.started", 0, task="b", attempt=2),
+            entry("run.sealed", 6000, status="passed"),
         ),
         request=_RESUME,
-        before=Before(until=_B_STARTED),
+        before=EarlierRun(until=_B_STARTED),
     ),
     Case(
         "lost-and-not-retried",
         "With `on_lost: fail`, a lost attempt is retried only if its task is idempotent",
         ("RUN-LOST-001", "RUN-RESUME-002", "RUN-FAIL-001"),
-        changed(_LOST, "policy", "on_lost", to="fail"),
+        replace(_OPEN_CALLS, "policy", "on_lost", to="fail"),
         (
-            fact("task.lost", 0, task="a", attempt=1),
-            fact("task.lost", 0, task="b", attempt=1),
-            fact("task.ended", 0, task="a", state="failed", reason="error"),
-            fact("task.started", 0, task="b", attempt=2),
-            fact("task.ended", 0, task="c", state="skipped", reason="upstream"),
-            fact("run.sealed", status="failed"),
+            entry("task.lost", 0, task="a", attempt=1),
+            entry("task.lost", 0, task="b", attempt=1),
+            entry("task.ended", 0, task="a", state="failed", reason="error"),
+            entry("task.started", 0, task="b", attempt=2),
+            entry("task.ended", 0, task="c", state="skipped", reason="upstream"),
+            entry("run.sealed", status="failed"),
         ),
         "failed",
-        of="lost-and-retried",
+        derived_from="lost-and-retried",
         change="a lost attempt fails",
         request=_RESUME,
-        before=Before(until=_B_STARTED),
+        before=EarlierRun(until=_B_STARTED),
     ),
     Case(
         "lost-in-two-processes",
-        "Calls that were open when a process started do not count against the unit",
+        "Attempts that were lost with their process do not count towards the limit of attempts",
         ("RUN-LOST-001", "RUN-RETRY-001"),
-        changed(_WAITS, "plan", "tasks", "do", "idempotent", to=True),
+        replace(_BACKOFF, "plan", "tasks", "do", "idempotent", to=True),
         (
-            fact("task.lost", 0, task="do", attempt=1),
-            fact("task.started", 0, task="do", attempt=2),
-            fact("run.sealed", status="passed"),
+            entry("task.lost", 0, task="do", attempt=1),
+            entry("task.started", 0, task="do", attempt=2),
+            entry("run.sealed", status="passed"),
         ),
         request=_RESUME,
-        before=Before(until=fact("task.started", task="do")),
+        before=EarlierRun(until=entry("task.started", task="do")),
     ),
     Case(
         "resume-during-a-wait",
-        "A wait starts over, and attempts continue to be counted",
+        "After a resume, the backoff starts over, and the attempt numbers continue",
         ("RUN-RESUME-001", "RUN-RETRY-002", "RUN-WALL-001"),
-        _WAITS,
-        (fact("run.resumed", 1000), Waited("do", 2, 1, 10_000), fact("task.ended", task="do", state="passed")),
+        _BACKOFF,
+        (entry("run.resumed", 1000), Backoff("do", 2, 1, 10_000), entry("task.ended", task="do", state="passed")),
         request=_RESUME,
-        before=Before(until=fact("task.finished", task="do")),
+        before=EarlierRun(until=entry("task.finished", task="do")),
     ),
     Case(
         "resume-during-a-wait-and-fail",
         "The attempts of both processes are counted together",
         ("RUN-RESUME-001", "RUN-RETRY-001"),
-        _NO_ANSWER,
+        _ALL_ATTEMPTS_FAIL,
         (
             Count(3, "task.started"),
-            Waited("do", 3, 2, 10_000),
-            fact("task.ended", task="do", state="failed", reason="error"),
+            Backoff("do", 3, 2, 10_000),
+            entry("task.ended", task="do", state="failed", reason="error"),
         ),
         "failed",
-        of="resume-during-a-wait",
-        change="no attempt is answered",
+        derived_from="resume-during-a-wait",
+        change="every attempt fails",
         request=_RESUME,
-        before=Before(until=fact("task.finished", task="do")),
+        before=EarlierRun(until=entry("task.finished", task="do")),
     ),
     Case(
         "resume-after-the-wall-time",
-        "The run's wall time continues from the moment at which the previous process was killed",
+        "The time of the killed process counts towards the run's wall time",
         ("RUN-WALL-001", "RUN-RESUME-001"),
-        changed(_WAITS, "policy", "budget", "wall", to="2s"),
+        replace(_BACKOFF, "policy", "budget", "wall", to="2s"),
         (
-            fact("run.resumed", 1000),
-            fact("budget.stopped", 2000, scope="run", amount="wall_ms", limit=2000, used=2000),
-            fact("task.ended", 2000, task="do", state="stopped", reason="budget"),
+            entry("run.resumed", 1000),
+            entry("budget.stopped", 2000, scope="run", amount="wall_ms", limit=2000, used=2000),
+            entry("task.ended", 2000, task="do", state="stopped", reason="budget"),
         ),
         "stopped",
-        of="resume-during-a-wait",
-        change="the run may take two seconds",
+        derived_from="resume-during-a-wait",
+        change="the wall budget is two seconds",
         request=_RESUME,
-        before=Before(until=fact("task.finished", task="do")),
+        before=EarlierRun(until=entry("task.finished", task="do")),
     ),
     Case(
-        "resume-a-part",
-        "A resumed partial run reuses exactly what it would have reused from its base run",
+        "resume-a-partial-run",
+        "A resumed partial run keeps the results that it reused from its base run",
         ("RUN-RESUME-001", "RUN-PART-001", "RUN-REUSE-001"),
         _CHAIN,
         (
-            fact("task.reused", task="a", source="from"),
-            fact("run.resumed", 0),
-            fact("task.started", 0, task="b"),
-            fact("run.sealed", 1000, status="passed", totals={"calls": 1}),
+            entry("task.reused", task="a", source="from"),
+            entry("run.resumed", 0),
+            entry("task.started", 0, task="b"),
+            entry("run.sealed", 1000, status="passed", totals={"calls": 1}),
         ),
         request={"action": "resume", "from": ["b"]},
-        base=Before(),
-        before=Before(until=fact("task.ended", task="a"), request={"from": ["b"], "base": "base"}),
+        base=EarlierRun(),
+        before=EarlierRun(until=entry("task.ended", task="a"), request={"from": ["b"], "base": "base"}),
     ),
     Case(
         "resume-with-a-torn-tail",
-        "Half a line and half a body are set aside, and the next entry records it",
+        "An incomplete line and an incomplete body are set aside, and the next entry records this",
         ("RUN-RESUME-001", "RUN-RESUME-002"),
-        _WAITS,
+        _BACKOFF,
         (
-            fact("task.finished", 1000, task="do"),
-            Fact("run.repaired", {}, 1000),
-            fact("run.resumed", 1000),
-            fact("run.sealed", status="passed"),
+            entry("task.finished", 1000, task="do"),
+            EntryClaim("run.repaired", {}, 1000),
+            entry("run.resumed", 1000),
+            entry("run.sealed", status="passed"),
         ),
         request=_RESUME,
-        before=Before(until=fact("task.finished", task="do"), torn=_HALF, torn_bodies=_TORN_END),
+        before=EarlierRun(until=entry("task.finished", task="do"), torn=_INCOMPLETE_LINE, torn_bodies=_INCOMPLETE_BODY),
     ),
     Case(
         "resume-a-sealed-run",
         "A sealed run is not resumed",
         ("RUN-RESUME-001",),
-        _WAITS,
+        _BACKOFF,
         (),
         None,
-        of="resume-during-a-wait",
+        derived_from="resume-during-a-wait",
         change="the run is sealed",
         request=_RESUME,
-        before=Before(),
+        before=EarlierRun(),
     ),
     Case(
         "resume-an-invalid-ledger",
         "A ledger with a changed byte is not resumed",
         ("RUN-RESUME-001",),
-        _WAITS,
+        _BACKOFF,
         (),
         None,
-        of="resume-during-a-wait",
+        derived_from="resume-during-a-wait",
         change="a number in the ledger was changed",
         request=_RESUME,
-        before=Before(until=fact("task.finished", task="do")),
-        damage=Damaged("ledger.jsonl", b'"output_bytes":66560', b'"output_bytes":66561'),
+        before=EarlierRun(until=entry("task.finished", task="do")),
+        damage=Damage("ledger.jsonl", b'"output_bytes":66560', b'"output_bytes":66561'),
     ),
     Case(
         "resume-with-a-changed-body",
         "A run with a changed byte in its archive is not resumed",
         ("RUN-RESUME-001",),
-        _WAITS,
+        _BACKOFF,
         (),
         None,
-        of="resume-during-a-wait",
+        derived_from="resume-during-a-wait",
         change="a byte of the prompt was changed",
         request=_RESUME,
-        before=Before(until=fact("task.finished", task="do")),
-        damage=Damaged("bodies.tar", b'"text":"Do it."', b'"text":"Do is."'),
+        before=EarlierRun(until=entry("task.finished", task="do")),
+        damage=Damage("bodies.tar", b'"text":"Do it."', b'"text":"Do is."'),
     ),
     Case(
         "script-given",
         "A given script replaces the workflow's own",
         ("RUN-VIRTUAL-001", "RUN-VIRTUAL-006"),
-        _WAITS,
+        _BACKOFF,
         (
             Kinds(
                 (
@@ -362,34 +366,34 @@ CASES: tuple[Case, ...] = (
                     "run.sealed",
                 )
             ),
-            Fact("task.finished", {"status": "ok"}, 0, bodies={"output": "from elsewhere"}),
+            EntryClaim("task.finished", {"status": "ok"}, 0, bodies={"output": "from elsewhere"}),
         ),
         request={"action": "run", "script": "script.json"},
-        files={"script.json": written(_OTHER_SCRIPT)},
+        files={"script.json": manifest_bytes(_OTHER_SCRIPT)},
     ),
     Case(
         "script-given-with-an-error",
         "The first matching answer of a script is an error: later answers are ignored",
         ("RUN-VIRTUAL-001", "RUN-VIRTUAL-006"),
-        _WAITS,
-        (fact("task.finished", 0, error="quota_exhausted"), fact("task.ended", 0, task="do", state="failed")),
+        _BACKOFF,
+        (entry("task.finished", 0, error="quota_exhausted"), entry("task.ended", 0, task="do", state="failed")),
         "failed",
-        of="script-given",
+        derived_from="script-given",
         change="the script's answers are in another order",
         request={"action": "run", "script": "script.json"},
-        files={"script.json": written({**_OTHER_SCRIPT, "answers": [*reversed(_OTHER_SCRIPT["answers"])]})},
+        files={"script.json": manifest_bytes({**_OTHER_SCRIPT, "answers": [*reversed(_OTHER_SCRIPT["answers"])]})},
     ),
     Case(
         "script-given-for-an-unknown-task",
         "A script that answers for a task that the plan does not have is refused before anything runs",
         ("MANIFEST-SCRIPT-001", "RUN-VIRTUAL-006"),
-        _WAITS,
+        _BACKOFF,
         (),
         None,
         ("F013",),
-        of="script-given",
+        derived_from="script-given",
         change="an answer names a task that does not exist",
         request={"action": "run", "script": "script.json"},
-        files={"script.json": written({**_OTHER_SCRIPT, "answers": [{"task": "did", "output": "x"}]})},
+        files={"script.json": manifest_bytes({**_OTHER_SCRIPT, "answers": [{"task": "did", "output": "x"}]})},
     ),
 )

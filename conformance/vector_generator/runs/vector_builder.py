@@ -7,9 +7,9 @@ from uuid import UUID
 
 from forum_conformance.judge import judge
 from vector_generator.forum_program import ForumProgram
-from vector_generator.runs.case import Before, Case, written
-from vector_generator.runs.claims import NotAsClaimed, check, find
-from vector_generator.runs.directory import Files, cut, read_directory, recorded, write_directory
+from vector_generator.runs.case import Case, EarlierRun, manifest_bytes
+from vector_generator.runs.claims import ClaimError, check, find
+from vector_generator.runs.directory import Files, read_directory, read_run, truncate, write_directory
 from vector_generator.runs.fingerprint import wrong_fingerprints
 from vector_generator.vector import Vector
 from vector_generator.vector_files import BadVector
@@ -18,39 +18,39 @@ AREA = "runs"
 WORKFLOW = "bundle/workflow.json"
 EXPECTED = "expected"
 _PATHS = ("inputs", "script", "base", "cache")
-_AFTERWARDS = ("paused",)
+_UNSEALED = ("paused",)
 
 
 def vector_of(case: Case, forum: ForumProgram) -> Vector:
     try:
-        return _Making(case, forum).vector()
-    except NotAsClaimed as error:
+        return _VectorBuilder(case, forum).build()
+    except ClaimError as error:
         raise BadVector(f"{AREA}/{case.name}", str(error)) from error
 
 
-class _Making:
+class _VectorBuilder:
     def __init__(self, case: Case, forum: ForumProgram) -> None:
         self._case = case
         self._forum = forum
         self._folder = forum.fresh_folder()
-        self._files: dict[str, bytes] = {**case.files, WORKFLOW: written(case.workflow)}
+        self._files: dict[str, bytes] = {**case.files, WORKFLOW: manifest_bytes(case.workflow)}
         self._request: dict[str, Any] = {"input": WORKFLOW, "root": "bundle", **case.request}
 
-    def vector(self) -> Vector:
+    def build(self) -> Vector:
         case = self._case
         for name, start in (("base", case.base), ("cache", case.cache), ("before", case.before)):
             if start is not None:
-                self._place(name, start)
+                self._add_run(name, start)
         write_directory(self._folder, self._files)
-        made = [self._carry_out(number) for number in (1, 2)]
-        if made[0] != made[1]:
-            raise NotAsClaimed("two runs of it differ")
-        answer, files = made[0]
+        results = [self._perform(number) for number in (1, 2)]
+        if results[0] != results[1]:
+            raise ClaimError("two runs of this case differ")
+        answer, files = results[0]
         expected: dict[str, Any] = {"verdict": answer["verdict"]}
         if case.status is None:
-            expected["codes"] = self._refused(answer)
+            expected["codes"] = self._check_refusal(answer)
         else:
-            self._done(answer, files)
+            self._check_run(answer, files)
             expected |= {"status": case.status, "output": EXPECTED}
             self._files |= {f"{EXPECTED}/{name}": data for name, data in files.items()}
         return Vector(
@@ -61,108 +61,108 @@ class _Making:
             request=self._request,
             expected=expected,
             verified_by=self._verified_by(),
-            derived_from=None if case.of is None else f"{AREA}/{case.of}",
+            derived_from=None if case.derived_from is None else f"{AREA}/{case.derived_from}",
             mutation=case.change,
             files=self._files,
         )
 
-    def _place(self, name: str, start: Before) -> None:
-        """The run directory that the request names, next to the workflow."""
-        files = _made(start, self._case.workflow, self._files, self._forum)
+    def _add_run(self, name: str, start: EarlierRun) -> None:
+        """Add the run directory that the request names to the vector's files."""
+        files = _earlier_run(start, self._case.workflow, self._files, self._forum)
         damage = self._case.damage
         if damage is not None and name != "cache":
             if files[damage.file].count(damage.old) != 1:
-                raise NotAsClaimed(f"{damage.old!r} does not occur exactly once in {damage.file}")
+                raise ClaimError(f"{damage.old!r} does not occur exactly once in {damage.file}")
             files[damage.file] = files[damage.file].replace(damage.old, damage.new)
         self._files |= {f"{name}/{file}": data for file, data in files.items()}
         self._request[name] = name
 
-    def _carry_out(self, number: int) -> tuple[dict[str, Any], Files]:
+    def _perform(self, number: int) -> tuple[dict[str, Any], Files]:
         output = self._folder / f"output-{number}"
         if self._case.before is not None:
             write_directory(output, read_directory(self._folder / "before"))
-        answer = _asked(self._forum, self._folder, self._request, output)
+        answer = _ask(self._forum, self._folder, self._request, output)
         return answer, read_directory(output) if output.exists() else {}
 
-    def _refused(self, answer: Mapping[str, Any]) -> list[str]:
-        """A refused request leaves no files, or leaves them unchanged."""
+    def _check_refusal(self, answer: Mapping[str, Any]) -> list[str]:
+        """The codes of a refused request, which must not write or change any file."""
         before = read_directory(self._folder / "before") if self._case.before is not None else {}
         if answer["verdict"] != "invalid" or tuple(answer.get("codes", ())) != self._case.codes:
-            raise NotAsClaimed(f"it is not refused with {self._case.codes}: {answer}")
+            raise ClaimError(f"expected a refusal with {self._case.codes}, got {answer}")
         output = self._folder / "output-1"
         if (read_directory(output) if output.exists() else {}) != before:
-            raise NotAsClaimed("it was refused, and something was written")
+            raise ClaimError("the request was refused, but files were written")
         return list(self._case.codes)
 
-    def _done(self, answer: Mapping[str, Any], files: Files) -> None:
+    def _check_run(self, answer: Mapping[str, Any], files: Files) -> None:
         if (answer["verdict"], answer.get("status")) != ("valid", self._case.status):
-            raise NotAsClaimed(f"it is not {self._case.status}: {answer}")
+            raise ClaimError(f"expected the status {self._case.status}, got {answer}")
         check(self._case.claims, files)
         _check_identity(files)
         if wrong := wrong_fingerprints(files):
-            raise NotAsClaimed(f"these have another fingerprint than they should have: {wrong}")
+            raise ClaimError(f"these units have a wrong fingerprint: {wrong}")
         folder = self._forum.fresh_folder()
         write_directory(folder, files)
         report = judge(folder)
-        wanted = ["L501"] if self._case.status in _AFTERWARDS else []
+        wanted = ["L501"] if self._case.status in _UNSEALED else []
         codes = report.findings.codes()
         if codes != wanted:
-            raise NotAsClaimed(f"the judge reports {codes} instead of {wanted}")
+            raise ClaimError(f"the judge reports {codes} instead of {wanted}")
 
     def _verified_by(self) -> str:
         case = self._case
         if case.status is None:
-            return "requested twice: it is refused both times, and nothing is written"
-        verdict = "incomplete, only because it has no seal" if case.status in _AFTERWARDS else "valid"
+            return "requested twice; both requests are refused, and nothing is written"
+        verdict = "incomplete, only because it is not sealed" if case.status in _UNSEALED else "valid"
         number = len(case.claims)
-        stated = f"{number} claims" if number != 1 else "one claim"
-        stated += " about its entries, written by hand, " + ("are met" if number != 1 else "is met")
-        recomputed = "its id and fingerprints are recomputed and equal"
-        return f"run twice with the same bytes; the judge calls it {verdict}; {recomputed}; {stated}"
+        claims_text = f"{number} claims" if number != 1 else "one claim"
+        claims_text += " about its entries, written by hand, " + ("are met" if number != 1 else "is met")
+        recomputed = "the run's id and fingerprints match recomputed ones"
+        return f"two runs write the same bytes; the judge reports {verdict}; {recomputed}; {claims_text}"
 
 
 def _check_identity(files: Files) -> None:
-    """RUN-VIRTUAL-001: the start time and the id of the run."""
-    opened = recorded(files).entries[0]
+    """Check the start time and the id of the run (RUN-VIRTUAL-001)."""
+    opened = read_run(files).entries[0]
     moment = (946_684_800_000).to_bytes(6)
-    drawn = bytearray(bytes.fromhex(opened["data"]["wave_plan"])[:10])
-    drawn[0] = drawn[0] & 0x0F | 0x70
-    drawn[2] = drawn[2] & 0x3F | 0x80
+    random_bytes = bytearray(bytes.fromhex(opened["data"]["wave_plan"])[:10])
+    random_bytes[0] = random_bytes[0] & 0x0F | 0x70
+    random_bytes[2] = random_bytes[2] & 0x3F | 0x80
     wanted = {
         "at": "2000-01-01T00:00:00.000000Z",
-        "run": str(UUID(bytes=moment + bytes(drawn))),
+        "run": str(UUID(bytes=moment + bytes(random_bytes))),
         "mode": "deterministic",
         "implementation": {"name": "deterministic", "version": "1"},
     }
     found = {**opened, **opened["data"]}
     if any(found[name] != value for name, value in wanted.items()):
-        raise NotAsClaimed(f"its first entry is not as a deterministic run's: {wanted}")
+        raise ClaimError(f"the first entry of a deterministic run must contain {wanted}")
 
 
-def _made(start: Before, workflow: Mapping[str, Any], files: Files, forum: ForumProgram) -> dict[str, bytes]:
+def _earlier_run(start: EarlierRun, workflow: Mapping[str, Any], files: Files, forum: ForumProgram) -> dict[str, bytes]:
     folder = forum.fresh_folder()
-    write_directory(folder, {**files, WORKFLOW: written(start.workflow or workflow)})
+    write_directory(folder, {**files, WORKFLOW: manifest_bytes(start.workflow or workflow)})
     output = folder / "output"
-    _carried_out(forum, folder, {"action": "run", **start.request}, output)
+    _perform_or_fail(forum, folder, {"action": "run", **start.request}, output)
     if start.until is not None:
-        made = read_directory(output)
-        kept = cut(made, find(recorded(made), start.until) + 1, start.torn, start.torn_bodies)
-        output = folder / "cut"
-        write_directory(output, kept)
+        written = read_directory(output)
+        truncated = truncate(written, find(read_run(written), start.until) + 1, start.torn, start.torn_bodies)
+        output = folder / "truncate"
+        write_directory(output, truncated)
     for request in start.then:
-        _carried_out(forum, folder, request, output)
+        _perform_or_fail(forum, folder, request, output)
     return read_directory(output)
 
 
-def _carried_out(forum: ForumProgram, folder: Path, request: Mapping[str, Any], output: Path) -> None:
-    answer = _asked(forum, folder, {"input": WORKFLOW, "root": "bundle", **request}, output)
+def _perform_or_fail(forum: ForumProgram, folder: Path, request: Mapping[str, Any], output: Path) -> None:
+    answer = _ask(forum, folder, {"input": WORKFLOW, "root": "bundle", **request}, output)
     if answer["verdict"] != "valid":
-        raise NotAsClaimed(f"cannot create the run that it starts from: {answer}")
+        raise ClaimError(f"cannot create the run that the request starts from: {answer}")
 
 
-def _asked(forum: ForumProgram, folder: Path, request: Mapping[str, Any], output: Path) -> dict[str, Any]:
-    named = {name: folder / request[name] for name in ("input", "root", *_PATHS) if name in request}
+def _ask(forum: ForumProgram, folder: Path, request: Mapping[str, Any], output: Path) -> dict[str, Any]:
+    paths = {name: folder / request[name] for name in ("input", "root", *_PATHS) if name in request}
     members = {name: value for name, value in request.items() if name != "before"}
-    answer = forum.ask("run", **{**members, **named, "output": output})
-    # The sentence names paths, which differ from one time to the next.
+    answer = forum.ask("run", **{**members, **paths, "output": output})
+    # The message contains paths, which differ from run to run.
     return {name: value for name, value in answer.items() if name not in ("id", "message")}

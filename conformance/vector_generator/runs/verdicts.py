@@ -1,4 +1,4 @@
-"""Vectors of runs: checks that fail or give no verdict, and the consequences."""
+"""Run vectors: checks that fail or give no verdict, and the consequences."""
 
 from typing import Any
 
@@ -7,22 +7,22 @@ from vector_generator.runs.case import (
     Case,
     Claim,
     Count,
-    Fact,
-    Form,
+    EntryClaim,
+    ManifestPart,
     block,
-    changed,
-    fact,
+    entry,
     prompt_text,
+    replace,
     workflow,
 )
 
-_TIERS: Form = {"model": {"type": "scripted"}, "large": {"type": "scripted"}, "shell": {"type": "command"}}
+_TIERS: ManifestPart = {"model": {"type": "scripted"}, "large": {"type": "scripted"}, "shell": {"type": "command"}}
 
 
-_WRITER: Form = {"adapters": {"cheap": "model", "frontier": "large"}, "tier": "cheap"}
+_WRITER: ManifestPart = {"adapters": {"cheap": "model", "frontier": "large"}, "tier": "cheap"}
 
 
-_TEAM: Form = {**AGENTS, "writer": _WRITER}
+_TEAM: ManifestPart = {**AGENTS, "writer": _WRITER}
 
 
 _CHECKED = workflow(
@@ -49,7 +49,7 @@ _CHECKED = workflow(
 _REASON = "the value does not satisfy 'minimum': 10"
 
 
-def _fed_back(answer: str) -> str:
+def _prompt_with_feedback(answer: str) -> str:
     return prompt_text(
         "Give a number.",
         'Answer with one JSON value that is valid against this JSON Schema, and nothing else:\n{"type":"integer"}',
@@ -59,14 +59,18 @@ def _fed_back(answer: str) -> str:
     )
 
 
-_CLIMBED: tuple[Claim, ...] = (
-    Fact(
+_ESCALATION_CLAIMS: tuple[Claim, ...] = (
+    EntryClaim(
         "verdict.given", {"attempt": 1, "check": 0, "by": "schema", "verdict": "fail"}, 10, bodies={"reason": _REASON}
     ),
-    fact("escalation.raised", 10, task="do", from_="cheap", to="frontier"),
-    Fact("task.started", {"attempt": 2, "tier": "frontier"}, 10, bodies={"prompt": {"text": _fed_back("1")}}),
-    fact("verdict.given", 20, attempt=2, verdict="fail"),
-    Fact("task.started", {"attempt": 3, "tier": "frontier"}, 20, bodies={"prompt": {"text": _fed_back("2")}}),
+    entry("escalation.raised", 10, task="do", from_="cheap", to="frontier"),
+    EntryClaim(
+        "task.started", {"attempt": 2, "tier": "frontier"}, 10, bodies={"prompt": {"text": _prompt_with_feedback("1")}}
+    ),
+    entry("verdict.given", 20, attempt=2, verdict="fail"),
+    EntryClaim(
+        "task.started", {"attempt": 3, "tier": "frontier"}, 20, bodies={"prompt": {"text": _prompt_with_feedback("2")}}
+    ),
     Count(1, "escalation.raised"),
     Count(0, "verdict.asked"),
 )
@@ -104,18 +108,18 @@ _JUDGED = workflow(
 
 
 _NO_VERDICT = "the answer must have `verdict` (`pass` or `fail`) and `reason` (a string)"
-_NONE = Fact(
+_NO_VERDICT_CLAIM = EntryClaim(
     "verdict.given",
     {"verdict": "none", "error": "schema_mismatch"},
     bodies={"reason": _NO_VERDICT, "detail": b'{"code":"no_verdict"}'},
 )
 
 
-def _judge(**answer: Any) -> Form:
-    return changed(_JUDGED, "script", "answers", 2, to={"agent": "critic", **answer})
+def _with_judge_answer(**answer: Any) -> ManifestPart:
+    return replace(_JUDGED, "script", "answers", 2, to={"agent": "critic", **answer})
 
 
-_COMMAND = workflow(
+_COMMAND_CHECK = workflow(
     {
         "do": {
             "agent": "operator",
@@ -130,45 +134,45 @@ _COMMAND = workflow(
 
 CASES: tuple[Case, ...] = (
     Case(
-        "climb",
-        "A result that fails a check climbs and is retried at the last step, where attempts are counted from 1",
+        "escalation-by-a-verdict",
+        "A task whose check fails escalates; at the last tier it is retried, with attempts counted from 1",
         ("RUN-CLIMB-001", "RUN-VERDICT-001", "RUN-PROMPT-003", "RUN-READ-007"),
         _CHECKED,
         (
-            *_CLIMBED,
-            fact("verdict.given", 30, attempt=3, verdict="pass"),
-            fact("task.ended", 30, task="do", state="passed"),
+            *_ESCALATION_CLAIMS,
+            entry("verdict.given", 30, attempt=3, verdict="pass"),
+            entry("task.ended", 30, task="do", state="passed"),
         ),
     ),
     Case(
-        "climb-in-vain",
-        "When the attempts of the last step are used up, the unit fails because of the verdict",
+        "escalation-by-a-verdict-and-failed",
+        "After the last attempt at the last tier, the task fails because of the verdict",
         ("RUN-CLIMB-001", "RUN-VERDICT-001", "RUN-PROMPT-003", "RUN-READ-007", "RUN-STATE-001"),
-        changed(_CHECKED, "script", "answers", 2, "output", to=3),
+        replace(_CHECKED, "script", "answers", 2, "output", to=3),
         (
-            *_CLIMBED,
-            fact("verdict.given", 30, attempt=3, verdict="fail"),
-            fact("task.ended", 30, task="do", state="failed", reason="verdict"),
+            *_ESCALATION_CLAIMS,
+            entry("verdict.given", 30, attempt=3, verdict="fail"),
+            entry("task.ended", 30, task="do", state="failed", reason="verdict"),
         ),
         "failed",
-        of="climb",
-        change="the third number is too small, too",
+        derived_from="escalation-by-a-verdict",
+        change="the third number is too small too",
     ),
     Case(
-        "other-answers-other-prompts",
-        "A prompt with other feedback is another prompt, so it is sent",
+        "different-answers-different-prompts",
+        "A prompt with different feedback is a different prompt, so it is sent",
         ("RUN-RETRY-003", "RUN-RETRY-001"),
         _REPEATED,
-        (Count(3, "task.started"), fact("task.ended", task="do", state="passed")),
+        (Count(3, "task.started"), entry("task.ended", task="do", state="passed")),
     ),
     Case(
-        "repeated",
-        "The same answer again would give the same prompt again: the unit fails although an attempt is left",
+        "repeated-answer",
+        "The same answer would lead to the same prompt, so the task fails although an attempt is left",
         ("RUN-RETRY-003", "RUN-STATE-001"),
-        changed(_REPEATED, "script", "answers", 1, "output", to=1),
-        (Count(2, "task.started"), fact("task.ended", task="do", state="failed", reason="repeated")),
+        replace(_REPEATED, "script", "answers", 1, "output", to=1),
+        (Count(2, "task.started"), entry("task.ended", task="do", state="failed", reason="repeated")),
         "failed",
-        of="other-answers-other-prompts",
+        derived_from="different-answers-different-prompts",
         change="the second answer equals the first",
     ),
     Case(
@@ -177,7 +181,7 @@ CASES: tuple[Case, ...] = (
         ("RUN-VERDICT-001", "RUN-VERDICT-003", "RUN-VERDICT-004"),
         _JUDGED,
         (
-            Fact(
+            EntryClaim(
                 "verdict.given",
                 {"by": "agent", "verdict": "pass"},
                 bodies={
@@ -185,63 +189,63 @@ CASES: tuple[Case, ...] = (
                     "reply": b'{"more":1,"reason":"good","verdict":"pass"}',
                 },
             ),
-            fact("task.ended", task="do", state="passed"),
+            entry("task.ended", task="do", state="passed"),
         ),
     ),
     Case(
         "judge-in-a-fence",
         "A judge's answer in a code fence is accepted, like any other reply",
         ("RUN-VERDICT-003", "RUN-READ-004"),
-        _judge(reply='```json\n{"verdict": "pass", "reason": "good"}\n```'),
-        (Fact("verdict.given", {"verdict": "pass"}, bodies={"reason": "good"}),),
+        _with_judge_answer(reply='```json\n{"verdict": "pass", "reason": "good"}\n```'),
+        (EntryClaim("verdict.given", {"verdict": "pass"}, bodies={"reason": "good"}),),
     ),
     Case(
         "judge-fails",
-        "A judge fails a result: it is retried at the last step, and then the unit fails",
+        "If a judge fails a result, the task is retried once and then fails",
         ("RUN-VERDICT-003", "RUN-CLIMB-001"),
-        _judge(output={"verdict": "fail", "reason": "bad"}),
+        _with_judge_answer(output={"verdict": "fail", "reason": "bad"}),
         (
-            Fact("verdict.given", {"attempt": 1, "verdict": "fail"}, bodies={"reason": "bad"}),
-            fact("verdict.given", attempt=2, verdict="fail"),
-            fact("task.ended", task="do", state="failed", reason="verdict"),
+            EntryClaim("verdict.given", {"attempt": 1, "verdict": "fail"}, bodies={"reason": "bad"}),
+            entry("verdict.given", attempt=2, verdict="fail"),
+            entry("task.ended", task="do", state="failed", reason="verdict"),
         ),
         "failed",
-        of="judge-passes",
-        change="the judge says no",
+        derived_from="judge-passes",
+        change="the judge returns `fail`",
     ),
     Case(
         "judge-gives-no-verdict",
-        "An answer without a verdict is asked for again; then the unit fails with an error",
+        "If a judge's answer has no verdict, the judge is asked again, and then the task fails with an error",
         ("RUN-VERDICT-003", "RUN-VERDICT-004"),
-        _judge(output={"verdict": "maybe", "reason": "who knows"}),
+        _with_judge_answer(output={"verdict": "maybe", "reason": "who knows"}),
         (
-            _NONE,
-            _NONE,
-            fact("task.ended", task="do", state="failed", reason="error"),
+            _NO_VERDICT_CLAIM,
+            _NO_VERDICT_CLAIM,
+            entry("task.ended", task="do", state="failed", reason="error"),
             Count(2, "verdict.asked"),
             Count(1, "task.started"),
         ),
         "failed",
-        of="judge-passes",
+        derived_from="judge-passes",
         change="the judge's verdict is neither `pass` nor `fail`",
     ),
     Case(
         "judge-without-a-reason",
         "A verdict without a reason is not a verdict",
         ("RUN-VERDICT-003", "RUN-VERDICT-004"),
-        _judge(output={"verdict": "pass"}),
-        (_NONE,),
+        _with_judge_answer(output={"verdict": "pass"}),
+        (_NO_VERDICT_CLAIM,),
         "failed",
-        of="judge-passes",
+        derived_from="judge-passes",
         change="the judge gives no reason",
     ),
     Case(
         "judge-answers-prose",
         "An answer that is not JSON is not a verdict",
         ("RUN-VERDICT-003", "RUN-VERDICT-004", "RUN-READ-007"),
-        _judge(reply="It is good."),
+        _with_judge_answer(reply="It is good."),
         (
-            Fact(
+            EntryClaim(
                 "verdict.given",
                 {"verdict": "none", "error": "malformed"},
                 bodies={
@@ -253,31 +257,31 @@ CASES: tuple[Case, ...] = (
             Count(2, "verdict.asked"),
         ),
         "failed",
-        of="judge-passes",
+        derived_from="judge-passes",
         change="the judge answers in prose",
     ),
     Case(
         "judge-unreachable",
-        "A judge's error that is not retried fails the unit, as if the attempt had ended with it",
+        "If a judge's call fails with an error that is not retried, the task fails",
         ("RUN-VERDICT-004", "RUN-ERROR-001"),
-        _judge(error={"kind": "auth"}),
+        _with_judge_answer(error={"kind": "auth"}),
         (
-            fact("verdict.given", verdict="none", error="auth"),
-            fact("task.ended", task="do", state="failed", reason="error"),
+            entry("verdict.given", verdict="none", error="auth"),
+            entry("task.ended", task="do", state="failed", reason="error"),
             Count(1, "verdict.asked"),
         ),
         "failed",
-        of="judge-passes",
-        change="the judge's adapter is not let in",
+        derived_from="judge-passes",
+        change="the judge's call fails with `auth`",
     ),
     Case(
         "command-check-passes",
-        "A check by a command that ends with status 0 passes, and its output is the reason",
+        "A command check that exits with 0 passes, and its output is the reason",
         ("RUN-VERDICT-002", "RUN-PROMPT-008", "RUN-BUDGET-002"),
-        _COMMAND,
+        _COMMAND_CHECK,
         (
-            fact("verdict.asked", by="command", reserved={"output_bytes": 1_000_000, "output_tokens": 0}),
-            Fact(
+            entry("verdict.asked", by="command", reserved={"output_bytes": 1_000_000, "output_tokens": 0}),
+            EntryClaim(
                 "verdict.given",
                 {"verdict": "pass"},
                 actor="runner",
@@ -287,10 +291,10 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "command-check-fails",
-        "A check by a command that ends with a nonzero status fails; without output, the error message is the reason",
+        "A command check that exits with a nonzero status fails; without output, the error message is the reason",
         ("RUN-VERDICT-002", "RUN-PROMPT-008"),
-        changed(
-            _COMMAND,
+        replace(
+            _COMMAND_CHECK,
             "script",
             "answers",
             0,
@@ -300,39 +304,39 @@ CASES: tuple[Case, ...] = (
             },
         ),
         (
-            Fact("verdict.given", {"verdict": "fail"}, bodies={"reason": "it has holes"}, absent=("reply",)),
-            fact("task.ended", task="do", state="failed", reason="verdict"),
+            EntryClaim("verdict.given", {"verdict": "fail"}, bodies={"reason": "it has holes"}, absent=("reply",)),
+            entry("task.ended", task="do", state="failed", reason="verdict"),
             Count(2, "task.started"),
         ),
         "failed",
-        of="command-check-passes",
-        change="the command ends with status 3",
+        derived_from="command-check-passes",
+        change="the command exits with 3",
     ),
     Case(
         "command-check-error",
-        "A check by a command that ends in another error gives no verdict: it is asked again after a wait",
+        "A command check that fails with another error gives no verdict and is asked again after a backoff",
         ("RUN-VERDICT-002", "RUN-VERDICT-004", "RUN-RETRY-002"),
-        changed(_COMMAND, "script", "answers", 0, to={"check": "command", "error": {"kind": "tool_failure"}}),
+        replace(_COMMAND_CHECK, "script", "answers", 0, to={"check": "command", "error": {"kind": "tool_failure"}}),
         (
-            fact("verdict.given", 0, verdict="none", error="tool_failure"),
-            fact("verdict.given", verdict="none", error="tool_failure"),
-            fact("task.ended", task="do", state="failed", reason="error"),
+            entry("verdict.given", 0, verdict="none", error="tool_failure"),
+            entry("verdict.given", verdict="none", error="tool_failure"),
+            entry("task.ended", task="do", state="failed", reason="error"),
             Count(2, "verdict.asked"),
             Count(1, "task.started"),
         ),
         "failed",
-        of="command-check-passes",
+        derived_from="command-check-passes",
         change="the command cannot be started",
     ),
     Case(
         "command-check-not-allowed",
-        "A check by a command that the policy does not allow is refused before anything runs",
+        "A run with a command check that the policy does not allow is refused before anything runs",
         ("MANIFEST-POLICY-004", "RUN-VERDICT-002"),
-        changed(_COMMAND, "policy", "allow", "commands", to=["make"]),
+        replace(_COMMAND_CHECK, "policy", "allow", "commands", to=["make"]),
         (),
         None,
         ("F503",),
-        of="command-check-passes",
+        derived_from="command-check-passes",
         change="the policy allows only `make`",
     ),
 )

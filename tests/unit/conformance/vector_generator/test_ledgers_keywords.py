@@ -25,7 +25,7 @@ MAPS_OF_SCHEMAS = {"properties", "$defs", "patternProperties"}
 NO_SCHEMAS = {"const", "enum", "examples", "required", "dependentRequired", "type", "default"}
 # Keywords that choose between branches are kept: without them, no branch or every branch would apply.
 DECIDES = {"if", "oneOf"}
-# Refuses nothing: it allows further members in a plan's metadata, such as the one in `plan-with-own-metadata`.
+# Refuses nothing: it allows further members in a plan's metadata, such as the one in `plan-with-user-metadata`.
 ONLY_ALLOWS = {"patternProperties"}
 
 

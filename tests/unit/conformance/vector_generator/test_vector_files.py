@@ -43,11 +43,11 @@ def test_a_mutation_of_a_vector_in_another_area_is_accepted() -> None:
 @pytest.mark.parametrize(
     ("vectors", "problem"),
     [
-        ([POSITIVE, POSITIVE], "there are two of this id"),
-        ([replace(POSITIVE, id="canonical/One")], "its id is not of the form 'canonical/kebab-name'"),
-        ([replace(POSITIVE, id="proofs/one")], "its id is not of the form 'canonical/kebab-name'"),
-        ([replace(POSITIVE, requirements=())], "it names no requirement"),
-        ([replace(POSITIVE, requirements=("LEDGER-LINE-999",))], "no page of docs/spec has LEDGER-LINE-999"),
+        ([POSITIVE, POSITIVE], "two vectors have this id"),
+        ([replace(POSITIVE, id="canonical/One")], "the id must have the form 'canonical/lower-case-name'"),
+        ([replace(POSITIVE, id="proofs/one")], "the id must have the form 'canonical/lower-case-name'"),
+        ([replace(POSITIVE, requirements=())], "no requirement is given"),
+        ([replace(POSITIVE, requirements=("LEDGER-LINE-999",))], "docs/spec has no requirement LEDGER-LINE-999"),
         ([NEGATIVE], "'canonical/one' is not a positive vector of the set"),
         (
             [POSITIVE, replace(NEGATIVE, derived_from="canonical/two")],
@@ -55,18 +55,24 @@ def test_a_mutation_of_a_vector_in_another_area_is_accepted() -> None:
         ),
         (
             [replace(NEGATIVE, derived_from=None, mutation=None)],
-            "it is negative, but does not name the vector that it was derived from",
+            "a negative vector needs 'derived_from'",
         ),
         (
             [replace(POSITIVE, role="run", request={**POSITIVE.request, "action": "run"}, expected=STOPPED)],
-            "it is negative, but does not name the vector that it was derived from",
+            "a negative vector needs 'derived_from'",
         ),
-        ([POSITIVE, replace(NEGATIVE, mutation=None)], "'derived_from' and 'mutation' are given together"),
-        ([replace(POSITIVE, request={"input": "text.json"})], "it names 'text.json', which is not among its files"),
-        ([replace(POSITIVE, files={"input.json": b"1"})], "it names 'output.json', which is not among its files"),
+        ([POSITIVE, replace(NEGATIVE, mutation=None)], "only one of 'derived_from' and 'mutation' is given"),
+        (
+            [replace(POSITIVE, request={"input": "text.json"})],
+            "'text.json' is named, but it is not a file of the vector",
+        ),
+        (
+            [replace(POSITIVE, files={"input.json": b"1"})],
+            "'output.json' is named, but it is not a file of the vector",
+        ),
         ([replace(POSITIVE, files={**POSITIVE.files, "../x": b""})], "'../x' is not a valid file name"),
         ([replace(POSITIVE, files={**POSITIVE.files, "case.json": b""})], "'case.json' is not a valid file name"),
-        ([replace(POSITIVE, files={**POSITIVE.files, "INPUT.json": b""})], "two of its files differ only in case"),
+        ([replace(POSITIVE, files={**POSITIVE.files, "INPUT.json": b""})], "two file names differ only in case"),
     ],
 )
 def test_a_bad_vector_is_refused(vectors: list[Vector], problem: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import rfc8785
 
-from vector_generator.wave_plan_laws import breaches, layered
+from vector_generator.wave_plan_laws import violations, waves_of
 
 FOLDER = Path(__file__).parents[4] / "conformance" / "vectors" / "v1" / "compile" / "serialization"
 BUNDLE = {"workflow.yaml": (FOLDER / "bundle" / "workflow.yaml").read_bytes()}
@@ -28,11 +28,11 @@ def changed(change: Break) -> bytes:
 
 
 def first_breach(data: bytes) -> str:
-    return next(breaches(data, BUNDLE), "").partition(": ")[0]
+    return next(violations(data, BUNDLE), "").partition(": ")[0]
 
 
 def test_a_compiled_wave_plan_breaks_no_law() -> None:
-    assert list(breaches(WAVE_PLAN, BUNDLE)) == []
+    assert list(violations(WAVE_PLAN, BUNDLE)) == []
 
 
 def test_a_line_feed_at_the_end_is_a_breach() -> None:
@@ -80,4 +80,4 @@ def test_a_wave_plan_that_breaks_a_law_is_detected(name: str) -> None:
 def test_tasks_that_need_each_other_have_no_waves() -> None:
     tasks = {name: {"needs": [{"edge": "order", "task": other}]} for name, other in (("a", "b"), ("b", "a"))}
 
-    assert layered({"tasks": tasks, "policy": {"max_parallel": 4}}) == []
+    assert waves_of({"tasks": tasks, "policy": {"max_parallel": 4}}) == []
