@@ -1,10 +1,10 @@
 """The application API: one call for everything that `forum` can do.
 
 Every call takes a `Workspace`, and resolves relative paths against its root. Calls that wait are coroutines; the others
-return when their work is done, and use the CPU or the disk meanwhile. No call prints, exits, forks, reads the current
+block until their work is done. No call prints, exits, forks, reads the current
 directory or touches signal handlers and event loops. Every error that a caller can act on is a `ForumError`.
 
-Modules are imported by the calls that need them: a program that verifies a ledger loads no adapters.
+Calls import the modules that they need, so a program that only verifies ledgers loads no adapters.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from forum_runner.app.requests import (
     RetryRequest,
     RunRequest,
     TaskSelection,
-    Trusted,
+    TrustedReferences,
 )
 from forum_runner.errors import ExitCode, ForumError, UnfinishedRunError, UsageError, file_errors
 from forum_runner.ledger.source import find_ledger
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from forum_runner.app.record_import import ImportResult
     from forum_runner.app.replay import ReplayReport
     from forum_runner.app.run_handle import FinishedRun, RunHandle
-    from forum_runner.app.verification import Redacted, VerifiedProof
+    from forum_runner.app.verification import RedactionResult, VerifiedProof
     from forum_runner.app.workflows import Compiled, Drawing
     from forum_runner.explanations import Explanation
     from forum_runner.graph import GraphFormat
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DecisionRequest", "ExitCode", "ForumError", "Inputs", "InvalidWorkflowError", "Observer", "RedactionRequest",
-    "ResumeRequest", "RetryRequest", "RunRequest", "TaskSelection", "Trusted", "UnfinishedRunError", "UsageError",
-    "Workspace",
+    "ResumeRequest", "RetryRequest", "RunRequest", "TaskSelection", "TrustedReferences", "UnfinishedRunError",
+    "UsageError", "Workspace",
 ]  # fmt: skip
 _NO_INPUTS = Inputs()
-_NOTHING_TRUSTED = Trusted()
+_NO_REFERENCES = TrustedReferences()
 
 
 @file_errors()
@@ -114,7 +114,7 @@ def draw(
 
 @file_errors()
 def forecast(workspace: Workspace, request: RunRequest, observer: Observer | None = None) -> Forecast:
-    """Forecasts what a run would do and the most that it could use, without running anything."""
+    """Forecasts what a run would do and the maximum that it could use, without running anything."""
     from forum_runner.app.run_start import forecast_run
 
     return forecast_run(workspace, request, observer or Observer())
@@ -175,7 +175,7 @@ def gates(workspace: Workspace, run: str) -> OpenGates:
 
 
 async def decide(workspace: Workspace, request: DecisionRequest) -> Decision:
-    """Approves or rejects a task at its gate. If a process is running the run, waits until it takes the decision."""
+    """Approves or rejects a task at its gate. If a process executes the run, waits until it records the decision."""
     from forum_runner.app.gates import decide as decide_gate
 
     with file_errors():
@@ -196,26 +196,26 @@ def verify(
     run: str,
     *,
     levels: frozenset[int] | None = None,
-    trusted: Trusted = _NOTHING_TRUSTED,
+    trusted: TrustedReferences = _NO_REFERENCES,
     is_ledger: bool = False,
     updates_pin: bool = False,
 ) -> VerifyReport:
     """Verifies a ledger, at all levels that are possible.
 
     Without `is_ledger`, a file that does not resemble a ledger is reported as such, not as an incomplete ledger. With
-    `updates_pin`, stores the head of a valid ledger in the trusted pin; if that fails, the error has the report.
+    `updates_pin`, stores the head of a valid ledger in the trusted pin; if that fails, the error contains the report.
     """
-    from forum_runner.app.verification import update_pin, verify_given, verify_ledger
+    from forum_runner.app.verification import update_pin, verify_file, verify_ledger
 
     trusted = trusted.in_workspace(workspace)
-    report = (verify_ledger if is_ledger else verify_given)(find_ledger(run, workspace), levels, trusted)
+    report = (verify_ledger if is_ledger else verify_file)(find_ledger(run, workspace), levels, trusted)
     if updates_pin and trusted.pin is not None:
         update_pin(trusted.pin, report)
     return report
 
 
 @file_errors()
-def verify_proof(workspace: Workspace, proof: Path, trusted: Trusted = _NOTHING_TRUSTED) -> VerifiedProof:
+def verify_proof(workspace: Workspace, proof: Path, trusted: TrustedReferences = _NO_REFERENCES) -> VerifiedProof:
     """Checks a proof without its ledger."""
     from forum_runner.app.verification import verify_proof as verify_proof_file
 
@@ -224,7 +224,7 @@ def verify_proof(workspace: Workspace, proof: Path, trusted: Trusted = _NOTHING_
 
 @file_errors()
 def show(workspace: Workspace, run: str) -> RunDescription:
-    """Describes a run from its ledger, whether that is valid or not."""
+    """Describes a run from its ledger, even if the ledger is invalid."""
     from forum_runner.app.reading import describe
 
     return describe(find_ledger(run, workspace))
@@ -239,11 +239,11 @@ def log(workspace: Workspace, run: str, selection: Selection) -> Log:
 
 
 @file_errors()
-def trace(workspace: Workspace, run: str, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
+def trace(workspace: Workspace, run: str, entry_trace: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
     """Reads an entry and its causes, the latest first, each with its line."""
     from forum_runner.app.reading import trace as trace_entry
 
-    return trace_entry(find_ledger(run, workspace), found)
+    return trace_entry(find_ledger(run, workspace), entry_trace)
 
 
 @file_errors()
@@ -262,9 +262,9 @@ def checkpoint(
     from forum_runner.app.proofs import make_checkpoint
 
     source, key = find_ledger(run, workspace), workspace.path(key)
-    made = make_checkpoint(source, size, key)
-    _write(workspace, out, made.data, (source.path, key))
-    return made
+    result = make_checkpoint(source, size, key)
+    _write(workspace, out, result.data, (source.path, key))
+    return result
 
 
 @file_errors()
@@ -283,13 +283,13 @@ def prove(
 
     source, key = find_ledger(run, workspace), workspace.path(key)
     if seq is not None:
-        made = prove_inclusion(source, seq, size, key)
+        result = prove_inclusion(source, seq, size, key)
     elif from_size is not None:
-        made = prove_consistency(source, from_size, size, key)
+        result = prove_consistency(source, from_size, size, key)
     else:
-        raise UsageError("a proof needs an entry or a size")
-    _write(workspace, out, made.data, (source.path, key))
-    return made
+        raise UsageError("a proof needs `seq` or `from_size`")
+    _write(workspace, out, result.data, (source.path, key))
+    return result
 
 
 @file_errors()
@@ -301,7 +301,7 @@ def keygen(workspace: Workspace, name: str, out: Path) -> VerifierKey:
 
 
 @file_errors()
-def redact(workspace: Workspace, request: RedactionRequest) -> Redacted:
+def redact(workspace: Workspace, request: RedactionRequest) -> RedactionResult:
     """Removes a body from a run, and records the redaction."""
     from forum_runner.app.verification import redact_body
 
@@ -376,4 +376,4 @@ def _write(workspace: Workspace, out: Path | None, data: bytes, sources: Sequenc
     from forum_runner.write_file import write_file
 
     if out is not None:
-        write_file(workspace.path(out), data, keep=[path for path in sources if path is not None])
+        write_file(workspace.path(out), data, protected=[path for path in sources if path is not None])

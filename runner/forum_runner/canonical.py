@@ -19,10 +19,11 @@ _STRINGS_ONLY = {str}
 
 
 def canonical(value: Any) -> bytes:
+    """The RFC 8785 bytes of a value."""
     try:
         if _is_plain(value):
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        return _encode_by_reference(value)
+        return _encode_with_reference(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise CanonicalError(f"value has no canonical form: {error}") from error
 
@@ -36,7 +37,7 @@ def join_members(members: dict[str, bytes]) -> bytes:
     return b"{" + b",".join(canonical(key) + b":" + members[key] for key in sorted(members)) + b"}"
 
 
-def _is_plain(value: Any, room: int = MAX_DEPTH) -> bool:
+def _is_plain(value: Any, remaining_depth: int = MAX_DEPTH) -> bool:
     """Whether orjson and RFC 8785 agree: no floats, integers in range, ASCII keys.
 
     orjson sorts keys by code point, RFC 8785 by UTF-16 code unit; floats differ in their exponents. Raises DepthError
@@ -46,22 +47,22 @@ def _is_plain(value: Any, room: int = MAX_DEPTH) -> bool:
     if kind is str or kind is bool or value is None or (kind is int and -MAX_INTEGER <= value <= MAX_INTEGER):
         return True
     if isinstance(value, dict):
-        plain = kind is dict and _STRINGS_ONLY.issuperset(map(type, value)) and "".join(value).isascii()
+        is_plain = kind is dict and _STRINGS_ONLY.issuperset(map(type, value)) and "".join(value).isascii()
         items: Iterable[Any] = value.values()
     elif isinstance(value, (list, tuple)):
-        plain = kind is list
+        is_plain = kind is list
         items = value
     else:
         return False
-    if not room:
+    if not remaining_depth:
         raise DepthError(f"value has no canonical form: it is nested more than {MAX_DEPTH} deep")
     for item in items:
-        if type(item) is not str and not _is_plain(item, room - 1):
-            plain = False
-    return plain
+        if type(item) is not str and not _is_plain(item, remaining_depth - 1):
+            is_plain = False
+    return is_plain
 
 
-def _encode_by_reference(value: Any) -> bytes:
+def _encode_with_reference(value: Any) -> bytes:
     import rfc8785
 
     return rfc8785.dumps(value)

@@ -1,4 +1,4 @@
-"""The command line: finds the command, runs it and turns its result into an exit code.
+"""The command line: finds and runs the command, and turns its result into an exit code.
 
 A command's module is imported when the command is called, so `--help` stays fast.
 """
@@ -17,7 +17,7 @@ import click
 from forum_runner import __version__
 from forum_runner.commands.failure import describe_failure
 from forum_runner.commands.output import discard, echo_err, prepare_streams
-from forum_runner.commands.process_exit import leave
+from forum_runner.commands.process_exit import exit_process
 from forum_runner.errors import ExitCode
 
 # The sections of `forum --help`: each command and its short help.
@@ -99,10 +99,10 @@ def main() -> NoReturn:
     gc.disable()
     prepare_streams()
     code = _run()
-    # Everything is done: an interrupt would only print a traceback of Python's shutdown.
+    # The command has finished: an interrupt would only print a traceback of Python's shutdown.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
-    leave(code)
+    exit_process(code)
 
 
 def _run() -> int:
@@ -115,12 +115,12 @@ def _run() -> int:
     except SystemExit:
         return ExitCode.OK  # click exits like this if the reader of its help closes the pipe
     except (KeyboardInterrupt, Exception) as error:
-        message, failed = describe_failure(error)
+        message, exit_code = describe_failure(error)
         echo_err(message)
         if isinstance(error, OSError):
             # The disk may be full: flushing the buffer at the end would fail again.
             discard(sys.stdout)
-        return failed
+        return exit_code
     return code if isinstance(code, int) else ExitCode.OK
 
 

@@ -17,9 +17,9 @@ def _masked(argument: str) -> str:
 def describe_defect(error: BaseException) -> str:
     """Writes the details to a file, and returns a message that names it."""
     head = f"forum: internal error: {type(error).__name__}: {error}"
-    about = f"forum {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+    versions = f"forum {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
     arguments = [_masked(argument) for argument in sys.argv[1:]]
-    details = f"{about}arguments: {arguments!r}\n\n{''.join(traceback.format_exception(error))}"
+    details = f"{versions}arguments: {arguments!r}\n\n{''.join(traceback.format_exception(error))}"
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="forum-defect-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"

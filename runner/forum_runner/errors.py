@@ -1,16 +1,16 @@
-"""The errors that the API raises, and the exit code with which a command ends because of each.
+"""The errors that the API raises, each with the exit code of a command that fails with it.
 
 ForumError
-├── UsageError                the call or the command line is wrong, or a file of the user prevents it
+├── UsageError                the call or the command line is invalid, or does not fit the files
 │   ├── LedgerBusyError       another process is writing the ledger (ledger/files.py)
 │   ├── NotALedgerError       a file is not a ledger (ledger/recognition.py)
 │   ├── UnwrittenPinError     a ledger was verified, but its pin cannot be written (ledger/verification/report.py)
 │   └── SourceError           a record of another program cannot be imported (importing/source_error.py)
 ├── FileAccessError           a file cannot be read or written
 ├── InvalidWorkflowError      the workflow has findings (report/__init__.py)
-├── UnfinishedRunError        a run stopped before it could record that it did
-├── NoCredentialError         a variable that the roster names is not set (app/run_preparation.py)
-├── UnusableCredentialError   a variable that the roster names does not contain a key (app/run_preparation.py)
+├── UnfinishedRunError        a run stopped before it could record its end
+├── NoCredentialError         an environment variable is not set (app/run_preparation.py)
+├── UnusableCredentialError   an environment variable does not contain a key (app/run_preparation.py)
 ├── CanonicalError            RFC 8785 cannot represent a value
 │   └── DepthError            a value is nested too deeply
 ├── MalformedKeyError, MalformedNoteError, MalformedCheckpointError, MalformedProofError  (ledger/)
@@ -45,13 +45,13 @@ class ExitCode(IntEnum):
 
 
 class ForumError(Exception):
-    """Something that the user can fix; a command ends with its `exit_code`."""
+    """An error that the user can fix. A command that raises it exits with `exit_code`."""
 
     exit_code = ExitCode.INVALID
 
 
 class UsageError(ForumError):
-    """The call cannot be carried out as it was made."""
+    """The arguments are invalid, or do not fit the files that they refer to."""
 
 
 class CanonicalError(ForumError):
@@ -80,7 +80,7 @@ def file_errors() -> Iterator[None]:
 
 
 class UnfinishedRunError(ForumError):
-    """A run stopped before it could record that it did. It can be resumed."""
+    """A run stopped before it could record its end. It can be resumed."""
 
     def __init__(
         self, directory: Path, reason: str = "interrupted", exit_code: ExitCode = ExitCode.INTERRUPTED

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 
 class RepeatedKeyError(ValueError):
-    """An object has a duplicate key: readers disagree on its value."""
+    """An object has a duplicate key: parsers disagree on its value."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -21,10 +21,10 @@ def read_json_text(text: str) -> Any:
 
 
 def without_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise RepeatedKeyError(_first_repeated(pairs))
-    return found
+    return members
 
 
 def _first_repeated(pairs: list[tuple[str, Any]]) -> str:

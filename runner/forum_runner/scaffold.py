@@ -27,7 +27,7 @@ def write_scaffold(folder: Path) -> list[Path]:
 
 
 def write_schemas(folder: Path) -> list[Path]:
-    """Writes all schemas to `v1` in the folder. Their references to each other are relative to it."""
+    """Writes all schemas to `v1` in the folder. Their references to each other are relative to that folder."""
     return _write_all(_schemas(folder, resources.schema_names()))
 
 
@@ -36,7 +36,7 @@ def _schemas(folder: Path, names: Iterable[str]) -> dict[Path, bytes]:
 
 
 def _write_all(contents: Mapping[Path, bytes]) -> list[Path]:
-    """If a file cannot be written, removes those that were created before it, so that the command can be repeated."""
+    """Writes all files. If one fails, removes the files created before it, so that the command can be repeated."""
     created: list[Path] = []
     try:
         for path, data in contents.items():

@@ -12,10 +12,10 @@ _CACHE = Path(".forum/cache")
 
 @dataclass(frozen=True, slots=True, init=False)
 class Workspace:
-    """`runs` has a directory for each run; `cache` finds results by fingerprint. Both default to folders in `.forum`.
+    """The root of relative paths, and the folders of runs and of cached results, by default in `.forum`.
 
-    A relative `root` depends on the current directory of the process. Commands use one, so that messages show paths as
-    the user typed them; other programs use `Workspace.at`.
+    A relative `root` depends on the current directory of the process. Commands use a relative root, so that
+    messages show paths as the user typed them; other programs use `Workspace.at`.
     """
 
     root: Path
@@ -29,7 +29,7 @@ class Workspace:
 
     @classmethod
     def at(cls, root: Path | str) -> Workspace:
-        """The workspace of a folder, wherever the process moves to."""
+        """The workspace of a folder. It does not depend on the current directory of the process."""
         return cls(Path(root).absolute())
 
     @overload
@@ -42,5 +42,5 @@ class Workspace:
         return None if given is None else self.root / given
 
     def file(self, given: Path) -> Path:
-        """As `path`, except that `-` remains `-`: standard input or output."""
+        """Like `path`, except that `-` remains `-`: standard input or output."""
         return given if str(given) == "-" else self.root / given

@@ -12,13 +12,13 @@ from forum_runner.errors import UsageError
 _LEFTOVER = re.compile(r"[.](.+)[.][a-z0-9_]{8}", re.DOTALL)
 
 
-def write_file(path: Path, data: bytes, keep: Iterable[Path] = ()) -> None:
-    """Writes a temporary file, syncs it and renames it: after a crash, the old file or the new one is complete.
+def write_file(path: Path, data: bytes, protected: Iterable[Path] = ()) -> None:
+    """Writes a temporary file, syncs it and renames it. After a crash, the path has either the old or the new content.
 
-    Follows links. Refuses to overwrite the files in `keep`.
+    Follows links. Refuses to overwrite the files in `protected`.
     """
     target = path.resolve()
-    if any(target == kept.resolve() for kept in keep):
+    if any(target == file.resolve() for file in protected):
         raise UsageError(f"not overwriting '{path}': it is one of the input files")
     try:
         _write(target, data)
@@ -35,13 +35,13 @@ def remove_leftovers(directory: Path, names: Container[str]) -> None:
 
 def is_leftover(path: Path, names: Container[str]) -> bool:
     """Whether the path is a temporary file of one of these files."""
-    found = _LEFTOVER.fullmatch(path.name)
-    return found is not None and found[1] in names
+    match = _LEFTOVER.fullmatch(path.name)
+    return match is not None and match[1] in names
 
 
 def _write(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file() and not path.is_dir():
-        # A pipe or a device such as /dev/stdout cannot be replaced: write to it.
+        # A pipe or a device such as /dev/stdout cannot be replaced, only written to.
         path.write_bytes(data)
         return
     if path.is_dir():

@@ -281,7 +281,7 @@ api.compile(workspace, "workflow.yaml", out=Path("wave-plan.json"))
 api.checkpoint(workspace, run, out=Path("checkpoint"))
 api.keygen(workspace, "ann", Path("key"))
 finished.result(), api.show(workspace, run), api.gates(workspace, run), api.diff(workspace, run, run)
-report = api.verify(workspace, run, trusted=api.Trusted(pin=Path("pin")), updates_pin=True)
+report = api.verify(workspace, run, trusted=api.TrustedReferences(pin=Path("pin")), updates_pin=True)
 print(report.verdict, api.replay(workspace, run).is_same)
 """
 

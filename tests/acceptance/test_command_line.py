@@ -296,10 +296,10 @@ def test_a_reader_that_closes_the_pipe_early_causes_no_error(folder: Path) -> No
         (["check", "--root", "nowhere", "workflow.yaml"], "there is no folder 'nowhere'"),
         (["compile", "--json", "-o", "x.json", "workflow.yaml"], "use one of them"),
         (["graph", "workflow.yaml", "-o", "x.png"], "cannot choose a format for the suffix '.png'"),
-        (["schema", "plan", "--write", "sub"], "leave out NAME"),
+        (["schema", "plan", "--write", "sub"], "omit NAME"),
         (["check", "./forum:x.yaml"], "which is reserved for forum's own files"),
         (["compile", "workflow.yaml", "--input", "since=x", "-o", "workflow.yaml"], "it is one of the input files"),
-        (["check", "--root", "sub", "workflow.yaml"], "'workflow.yaml' is not below the root 'sub'"),
+        (["check", "--root", "sub", "workflow.yaml"], "'workflow.yaml' is not inside the root 'sub'"),
     ],
 )
 def test_wrong_usage_exits_2_with_the_reason(folder: Path, arguments: list[str], message: str) -> None:

@@ -64,7 +64,10 @@ def test_an_unreachable_server_and_an_unset_credential_are_reported_differently(
     as_json = folder.forum("doctor", "workflow.yaml", "--json", env={"KEY": SECRET})
 
     assert (unset.code, is_set.code, as_json.code) == (8, 1, 1), (unset, is_set)
-    assert "model          openai: not contacted, because KEY is not set\n    KEY is not set\n" in unset.out
+    assert (
+        "model          openai: not contacted because the environment variable KEY is not set\n    KEY is not set\n"
+        in unset.out
+    )
     assert "KEY is set" in is_set.out
     states = {adapter["name"]: adapter for adapter in as_json.document()["adapters"]}
     assert (states["shell"]["problem"], states["model"]["variables"]) == (None, {"KEY": True})
@@ -86,7 +89,7 @@ def test_a_server_whose_key_is_not_set_is_not_contacted(folder: Folder) -> None:
             "name": "model",
             "type": "openai",
             "variables": {"KEY": False, "PROXY": False},
-            "problem": "not contacted, because KEY and PROXY are not set",
+            "problem": "not contacted because the environment variables KEY and PROXY are not set",
         }
     ]
 
@@ -125,7 +128,7 @@ def test_a_failing_third_party_adapter_is_reported(failing: Folder) -> None:
     out, err = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 1, err
-    assert b"x-rude: it failed: RuntimeError: no probe" in out
+    assert b"x-rude: the probe failed: RuntimeError: no probe" in out
     assert SECRET.encode() not in out + err
 
 

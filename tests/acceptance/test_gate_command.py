@@ -121,7 +121,7 @@ def test_a_name_that_cannot_be_recorded_is_refused(folder: Folder, name: str) ->
     result = folder.forum("gate", "approve", "run", "publish", "--by", name)
 
     assert result.code == 2
-    assert "cannot be recorded as a name: no spaces, only ASCII, at most 200 characters (--by)" in result.err
+    assert "for --by: use at most 200 ASCII characters and no spaces" in result.err
     assert "\x1b" not in result.err
     assert bytes_in(folder.path / "run") == before
 

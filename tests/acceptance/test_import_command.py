@@ -10,7 +10,7 @@ import pytest
 from acceptance.samples import FOREIGN, SAMPLES, copy_sample, file_facts, import_sample, read_entries
 from acceptance.workflow_folder import FORUM, Folder, bytes_in
 from forum_conformance.judge import judge
-from forum_runner.api import Trusted
+from forum_runner.api import TrustedReferences
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.source import ledger_at
 
@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Folder:
 def test_both_verifiers_accept_an_import(name: str, folder: Folder) -> None:
     import_sample(folder, SAMPLES[name])
 
-    report = verify_ledger(ledger_at(folder.path / "run"), None, Trusted())
+    report = verify_ledger(ledger_at(folder.path / "run"), None, TrustedReferences())
     judged = judge(folder.path / "run")
     assert (str(report.verdict), {level.level: level.status for level in report.levels}) == ("valid", LEVELS)
     assert (str(judged.verdict), {level.number: str(level.status) for level in judged.levels}) == ("valid", LEVELS)
@@ -171,7 +171,7 @@ def test_a_trace_with_an_error_is_never_reported_as_passed(folder: Folder) -> No
     output = folder.forum("import", "trace.json", "--out", "run").out
     summary, log = folder.forum("show", "run").out, folder.forum("log", "run").out.splitlines()
 
-    assert "noted: 1 with status error\n" in output
+    assert "note: 1 with status error\n" in output
     assert b"Note: 1 with status error.\n" in folder.body("run", folder.entries()[0], "notice")
     assert folder.entries()[1]["data"]["status"] == "error"
     assert "ended     imported\n" in summary

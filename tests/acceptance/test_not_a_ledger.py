@@ -15,7 +15,7 @@ from acceptance.judge_command import judge as judge_by_command
 from acceptance.samples import SAMPLES
 from acceptance.workflow_folder import Folder, Result
 from forum_conformance.judge import judge
-from forum_runner.api import Trusted
+from forum_runner.api import TrustedReferences
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.source import ledger_at
 from ledgers import LEDGERS
@@ -74,7 +74,7 @@ def test_verify_reports_first_that_a_file_is_not_a_ledger_and_exits_3(folder: Pa
         "  1 bytes      fail         no line is an entry",
         "  2 chain      ok           no entries to check",
     ]
-    assert lines[-1] == "it is part of a run directory; verify that with: forum verify ."
+    assert lines[-1] == "the file is part of a run directory; verify the directory with: forum verify ."
     jsonschema.validate(report, SCHEMA, cls=jsonschema.Draft202012Validator)
     assert (report["verdict"], report["first_bad_seq"], report["run"]) == ("invalid", 0, None)
     assert {finding["level"] for finding in report["findings"]} == {1}
@@ -90,7 +90,7 @@ def test_verify_reports_the_same_for_standard_input_and_the_judge_agrees(folder:
 
 @pytest.mark.parametrize("name", FILES)
 def test_both_verifiers_report_the_same_codes_for_files_that_are_not_ledgers(folder: Path, name: str) -> None:
-    report, judged = verify_ledger(ledger_at(folder / name), None, Trusted()), judge(folder / name)
+    report, judged = verify_ledger(ledger_at(folder / name), None, TrustedReferences()), judge(folder / name)
 
     assert report.codes == tuple(judged.findings.codes())
     assert [level.status for level in report.levels] == [level.status for level in judged.levels]

@@ -106,7 +106,7 @@ def test_keygen_refuses_a_name_that_is_invalid_in_a_note(tmp_path: Path, name: s
     code, line = refusal(forum("keygen", name, "-o", "key", cwd=tmp_path))
 
     assert code == 2
-    assert line.startswith(f"forum: {name!r} cannot be the name of a key: ")
+    assert line.startswith(f"forum: invalid key name {name!r}: ")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -276,10 +276,10 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
             ["checkpoint", "run", "--json", "-o", "mine"],
             "--json prints to standard output and -o writes to a file; use one of them",
         ),
-        (["prove", "inclusion", "run", "--seq", "7"], "there is no entry 7: the ledger has 7, numbered from 0"),
+        (["prove", "inclusion", "run", "--seq", "7"], "there is no entry 7: the ledger has 7 entries, numbered from 0"),
         (
             ["prove", "inclusion", "run", "--seq", "3", "--size", "3"],
-            "there is no entry 3: the ledger has 3, numbered from 0",
+            "there is no entry 3: the ledger has 3 entries, numbered from 0",
         ),
         (["prove", "consistency", "run", "--from", "9"], "cannot prove growth from 9 entries: only 7 are covered"),
     ],

@@ -123,9 +123,7 @@ def test_an_empty_ledger_is_shown_and_listed(tmp_path: Path) -> None:
     assert "ended     not started: the ledger has no entries\n" in text("show", "empty", cwd=tmp_path)
     assert json.loads(text("show", "--json", "empty", cwd=tmp_path))["end"]["state"] == "empty"
     assert text("log", "empty", cwd=tmp_path) == ""
-    assert forum("trace", "empty", "0", cwd=tmp_path).stderr == (
-        b"forum: there is no entry 0 in 'empty'; it has no entries\n"
-    )
+    assert forum("trace", "empty", "0", cwd=tmp_path).stderr == (b"forum: 'empty' has no entry 0: it has no entries\n")
     assert text("diff", "empty", "empty", cwd=tmp_path).startswith("no difference")
 
 

@@ -54,7 +54,7 @@ def test_a_redacted_result_is_not_reused_from_the_cache_but_its_successor_is(red
 
     assert (second.code, third.code) == (1, 1), (second, third)
     assert set(redacted.attempt_counts("second")) == {"kept", "fresh", "last"}
-    assert "kept: run again, its output in the cache was redacted" in second.err
+    assert "kept: run (its output in the cache was redacted)" in second.err
     assert (redacted.reused("third"), "redacted" in third.err) == ({"kept"}, False)
     for out in ("second", "third"):
         check_valid(redacted.path / out)
@@ -76,7 +76,7 @@ def test_resume_failed_runs_a_redacted_task_again(redacted: Folder) -> None:
     assert result.code == 1, result
     assert set(redacted.attempt_counts("second")) == {"kept", "last"}
     assert redacted.reused("second") == {"fresh"}
-    assert "kept: run again, its output was redacted" in result.err
+    assert "kept: run (its output was redacted)" in result.err
     check_valid(redacted.path / "second")
 
 

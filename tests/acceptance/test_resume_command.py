@@ -90,17 +90,17 @@ def _comment(bundle: Bundle) -> None:
 Change = Callable[[Bundle], None]
 CHANGES: list[tuple[Change, list[str], set[str], str]] = [
     (_no_change, [], set(), ""),
-    (_instruction, [], {"left"}, "left: run again, its instruction changed"),
-    (_agent, [], {"right"}, "right: run again, its agent changed"),
-    (_model, [], {"beside"}, "beside: run again, its model changed"),
-    (_persona, [], {"beside"}, "beside: run again, its agent or adapter changed"),
-    (_needs, [], {"join"}, "join: run again, its needs changed"),
-    (_upstream, [], {"source", "left", "right"}, "left: run again, its input 'source' changed"),
-    (_same_output, [], {"source"}, "source: run again, its instruction changed"),
-    (_done_when, [], {"beside"}, "beside: run again, its done_when changed"),
+    (_instruction, [], {"left"}, "left: run (its instruction changed)"),
+    (_agent, [], {"right"}, "right: run (its agent changed)"),
+    (_model, [], {"beside"}, "beside: run (its model changed)"),
+    (_persona, [], {"beside"}, "beside: run (its agent or adapter changed)"),
+    (_needs, [], {"join"}, "join: run (its needs changed)"),
+    (_upstream, [], {"source", "left", "right"}, "left: run (its input 'source' changed)"),
+    (_same_output, [], {"source"}, "source: run (its instruction changed)"),
+    (_done_when, [], {"beside"}, "beside: run (its done_when changed)"),
     (_comment, [], set(), ""),
-    (_no_change, ["--input", "style=grand"], {"source"}, "source: run again, its instruction changed"),
-    (_no_change, ["--input", "size=2"], {"right"}, "right: run again, its instruction changed"),
+    (_no_change, ["--input", "style=grand"], {"source"}, "source: run (its instruction changed)"),
+    (_no_change, ["--input", "size=2"], {"right"}, "right: run (its instruction changed)"),
 ]
 
 
@@ -135,9 +135,9 @@ def test_exactly_the_tasks_affected_by_a_change_run_again(
     assert set(folder.attempt_counts("second")) == {*rerun, "last"}
     assert folder.reused("second") == {"source", "left", "right", "join", "beside"} - rerun
     assert reason in result.err
-    assert "last: run again, its state in that run is failed" in result.err
+    assert "last: run (its state in that run is failed)" in result.err
     reported = {
-        line.strip().partition(":")[0] for line in result.err.splitlines() if "run again" in line or "reused" in line
+        line.strip().partition(":")[0] for line in result.err.splitlines() if ": run (" in line or ": reused (" in line
     }
     assert reported == set(folder.task_states("second"))
 
@@ -235,7 +235,7 @@ def test_moved_files_are_found_with_root(folder: Folder) -> None:
     result = moved.forum("resume", "run", "--root", ".")
 
     assert (without_root.code, result.code) == (2, 0), (without_root, result)
-    assert "give it with --root DIR" in without_root.err
+    assert "pass its location with --root DIR" in without_root.err
     assert moved.read("run/outputs/a.txt") == "found"
 
 

@@ -65,8 +65,11 @@ def test_input_options_override_the_file_and_are_parsed_as_in_run(folder: Folder
         (f"{FILE}word: 'two'", "the input 'word' differs from its value when the run started"),
         (f"{FILE}count: '3'", "the input 'count' differs from its value when the run started"),
         (f"{FILE}cuont: 3", "the run has no input 'cuont'; did you mean 'count'?"),
-        (FILE.replace("123456", "none"), "input 'pin' does not match its schema; its value is secret"),
-        ("pin: 123456", "the secret input 'keys' has no value; give it in a file with --inputs FILE"),
+        (
+            FILE.replace("123456", "none"),
+            "input 'pin' does not match its schema (its value is secret, so it is not shown)",
+        ),
+        ("pin: 123456", "the secret input 'keys' has no value; pass it in a file with --inputs FILE"),
         ("- token", "cannot read inputs from 'again.yaml', line 1: a file of inputs must be a mapping"),
     ],
 )

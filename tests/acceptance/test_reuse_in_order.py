@@ -47,10 +47,10 @@ def test_tasks_ordered_after_a_task_that_ran_again_run_again_transitively(folder
     assert result.code == 0, result
     assert set(folder.attempt_counts("second")) == {"build", "test", "publish"}
     assert result.err.splitlines() == [
-        "  beside: reused, its fingerprint is the same",
-        "  build: run again, its command changed",
-        "  test: run again, it comes after 'build', which ran again",
-        "  publish: run again, it comes after 'test', which ran again",
+        "  beside: reused (its fingerprint is the same)",
+        "  build: run (its command changed)",
+        "  test: run (it comes after 'build', which ran again)",
+        "  publish: run (it comes after 'test', which ran again)",
     ]
 
 
@@ -104,7 +104,7 @@ def test_a_condition_on_a_task_that_ran_again_prevents_reuse_but_unchanged_data_
     result = rerun(folder)
 
     assert result.code == 0, result
-    assert "asked: run again, it comes after 'decide', which ran again" in result.err
+    assert "asked: run (it comes after 'decide', which ran again)" in result.err
     assert folder.reused("second") == {"given", "both"}
 
 
@@ -129,8 +129,8 @@ def test_instances_that_ran_again_count_as_their_task(folder: Folder) -> None:
 
     assert result.code == 0, result
     assert folder.reused("second") == {"list"}
-    assert "checked[1]: run again, it comes after 'made', which ran again" in result.err
-    assert "last: run again, it comes after 'checked', which ran again" in result.err
+    assert "checked[1]: run (it comes after 'made', which ran again)" in result.err
+    assert "last: run (it comes after 'checked', which ran again)" in result.err
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
@@ -146,7 +146,7 @@ def test_a_resumed_run_considers_what_an_earlier_process_ran(folder: Folder) -> 
 
     assert result.code == 0, result
     assert set(folder.attempt_counts("second")) == {"build", "test", "publish"}
-    assert "test: run again, it comes after 'build', which ran again" in result.err
+    assert "test: run (it comes after 'build', which ran again)" in result.err
     check_valid(folder.path / "second")
 
 
@@ -196,8 +196,8 @@ def test_a_cached_result_is_reported_as_reused(folder: Folder) -> None:
 
     assert folder.reused("second") == {"a", "b"}
     assert result.err.splitlines() == [
-        "  a: reused, its fingerprint is the same",
-        "  b: reused, its fingerprint is in the cache",
+        "  a: reused (its fingerprint is the same)",
+        "  b: reused (its fingerprint is in the cache)",
     ]
 
 
@@ -209,5 +209,5 @@ def test_a_result_that_lacks_an_output_of_the_plan_is_reported_as_run_again(fold
 
     result = folder.forum("resume", "first", "--failed", "--out", "second", "--progress", "none")
 
-    assert "a: run again, because its output lacks what the plan's outputs select" in result.err
+    assert "a: run (its output does not contain what the plan's `outputs` select)" in result.err
     assert "a" in folder.attempt_counts("second")

@@ -86,8 +86,8 @@ def test_the_default_base_is_the_last_run_of_the_workflow(folder: Folder) -> Non
     assert (missing.code, result.code) == (2, 0), (missing, result)
     assert "there is no earlier run of 'workflow'" in missing.err
     assert folder.entries()[0]["data"]["from"]["run"] == last
-    assert "a: reused, its fingerprint is the same" in result.err
-    assert "b: run, as requested" in result.err
+    assert "a: reused (its fingerprint is the same)" in result.err
+    assert "b: run (as requested)" in result.err
 
 
 @pytest.mark.parametrize("option", ["--only", "--from", "--until"])
@@ -169,7 +169,7 @@ def test_a_script_replaces_all_adapters(folder: Folder) -> None:
     again = folder.forum("resume", "run", "--failed", "--out", "again")
 
     assert (without.code, result.code, again.code) == (2, 0, 0), (without, result, again)
-    assert "give one with --scripted FILE" in without.err
+    assert "pass one with --scripted FILE" in without.err
     assert folder.read("run/outputs/b.txt") == "seven"
     assert folder.entries()[0]["data"]["mode"] == "scripted"
     assert not (folder.path / "ran").exists()

@@ -147,7 +147,7 @@ def test_resuming_a_finished_run_prints_its_result_and_changes_nothing(folder: F
     assert (first.code, repeated.code, as_json.code) == (code, code, code), repeated
     assert repeated.out == first.out
     finished = f"forum: the run has finished with the status '{status}'"
-    hint = "" if status == "passed" else "; start another one from it with --failed"
+    hint = "" if status == "passed" else "; start a new run from it with --failed"
     assert repeated.err == as_json.err == f"{finished}{hint}\n"
     assert (as_json.document()["status"], as_json.document()["exit_code"]) == (status, code)
     assert bytes_in(folder.path / "run") == before

@@ -140,7 +140,7 @@ def test_a_secret_input_reaches_its_task_and_is_not_leaked(folder: Folder) -> No
     resumed = folder.forum("resume", "run", "--input", f"token={KEY}")
 
     assert (paused.code, without.code, resumed.code) == (5, 2, 1), (paused, without, resumed)
-    assert "the secret input 'token' has no value; give it in a file with --inputs FILE, or with" in without.err
+    assert "the secret input 'token' has no value; pass it in a file with --inputs FILE, or with" in without.err
     ends = {"leaks": "passed", "written": "passed", "gated": "passed", "fails": "failed: error"}
     assert folder.task_states() == ends
     check_no_leak(folder, KEY, paused, listed, without, resumed)

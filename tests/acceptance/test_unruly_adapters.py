@@ -236,7 +236,7 @@ def test_idle_threads_do_not_prevent_a_normal_exit(unruly: Unruly) -> None:
 
 
 @pytest.mark.parametrize(
-    ("does", "problem"), [("ignore", "it did not answer in 10 s"), ("exit", "it failed: SystemExit: 3")]
+    ("does", "problem"), [("ignore", "no answer within 10 s"), ("exit", "the probe failed: SystemExit: 3")]
 )
 def test_doctor_reports_a_misbehaving_adapter(unruly: Unruly, does: str, problem: str) -> None:
     unruly.write(does)

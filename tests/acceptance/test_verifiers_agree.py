@@ -14,7 +14,7 @@ import pytest
 from forum_conformance.judge import Given, judge
 from forum_conformance.mutation.engine import CAUGHT, Mutant, mutants
 from forum_conformance.report import document_of
-from forum_runner.api import Trusted
+from forum_runner.api import TrustedReferences
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.source import ledger_at
 from ledgers import LEDGERS
@@ -46,7 +46,7 @@ def by_the_judge(run_dir: Path, checkpoint: Path | None = None) -> Report:
 
 
 def by_the_runner(run_dir: Path, checkpoint: Path | None = None) -> Report:
-    return normalized(verify_ledger(ledger_at(run_dir), None, Trusted(checkpoint=checkpoint)).document())
+    return normalized(verify_ledger(ledger_at(run_dir), None, TrustedReferences(checkpoint=checkpoint)).document())
 
 
 def problems(mutant: Mutant, run_dir: Path, checkpoint: Path) -> list[str]:
@@ -103,7 +103,9 @@ def test_both_report_the_same_for_a_subset_of_levels(levels: set[int], tmp_path:
 
         judged = normalized(document_of(judge(run_dir, levels=frozenset(levels))))
 
-        assert judged == normalized(verify_ledger(ledger_at(run_dir), frozenset(levels), Trusted()).document()), name
+        assert judged == normalized(
+            verify_ledger(ledger_at(run_dir), frozenset(levels), TrustedReferences()).document()
+        ), name
 
 
 def test_both_report_the_same_for_a_ledger_file(tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_a_redaction_is_recorded_and_the_ledger_stays_valid(run_dir: Path) -> No
     [
         ({"--seq": "99"}, "no entry 99; the last entry is 22"),
         ({"--body": "promt"}, "entry 2 has no body 'promt'; it has prompt"),
-        ({"--reason": " "}, "it is empty"),
+        ({"--reason": " "}, "the reason is empty"),
         ({"--by": "a b"}, "no spaces"),
     ],
 )

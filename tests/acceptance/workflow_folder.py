@@ -18,7 +18,7 @@ import yaml
 
 import warm
 from forum_conformance.judge import judge
-from forum_runner.api import Trusted
+from forum_runner.api import TrustedReferences
 from forum_runner.app.replay import replay
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.body_reader import BodyReader
@@ -162,7 +162,7 @@ class Result:
 
 def check_valid(directory: Path) -> None:
     """Assert that both verifiers accept all five levels and that replay gives the same bytes."""
-    report = verify_ledger(ledger_at(directory), None, Trusted())
+    report = verify_ledger(ledger_at(directory), None, TrustedReferences())
     judged = judge(directory)
 
     assert report.findings == ()

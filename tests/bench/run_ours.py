@@ -22,7 +22,7 @@ from forum_runner.app.run_handle import FinishedRun, RunHandle
 from forum_runner.app.run_start import start
 from forum_runner.app.runs import RunServices, start_run
 from forum_runner.commands.event_loop import run_main
-from forum_runner.commands.run_options import keep_memory_in_check
+from forum_runner.commands.run_options import enable_garbage_collection
 from forum_runner.execute.engines import LocalEngine, MakeAdapter
 
 
@@ -100,7 +100,7 @@ async def wait(begin: Callable[[], RunHandle]) -> FinishedRun:
 
 def cost(begin: Callable[[], RunHandle]) -> Cost:
     # As in `forum run`.
-    keep_memory_in_check()
+    enable_garbage_collection()
     cpu, wall = cpu_s(), time.perf_counter()
     finished = run_main(wait(begin))
     spent = Cost(cpu_s() - cpu, time.perf_counter() - wall, peak_bytes())

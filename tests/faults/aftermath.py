@@ -12,7 +12,7 @@ from typing import Any
 
 from faults.numbered import append_numbered, content_of, data_of
 from forum_conformance.judge import judge
-from forum_runner.api import Trusted
+from forum_runner.api import TrustedReferences
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger import Durability, LedgerWriter, VerifyReport, open_ledger
 from forum_runner.ledger.source import ledger_at
@@ -29,7 +29,7 @@ Acknowledged = Iterable[tuple[int, int]]
 
 def verified(directory: Path) -> VerifyReport:
     """Verify without level 4. For one in `JUDGED_ONE_IN` calls, require the same findings from the slow judge."""
-    report = verify_ledger(ledger_at(directory), LEVELS, Trusted())
+    report = verify_ledger(ledger_at(directory), LEVELS, TrustedReferences())
     if next(_verified) % JUDGED_ONE_IN == 0:
         assert set(report.codes) == set(judge(directory, levels=LEVELS).findings.codes())
     return report

@@ -32,7 +32,7 @@ from acceptance.workflow_folder import (
     wait_for,
 )
 from forum_runner import api
-from forum_runner.api import ResumeRequest, Trusted, Workspace
+from forum_runner.api import ResumeRequest, TrustedReferences, Workspace
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.source import ledger_at
 from forum_runner.ledger.verification.report import UNFINISHED
@@ -105,7 +105,7 @@ def check_record(folder: Folder) -> None:
 
 
 def check_is_not_damaged(directory: Path) -> None:
-    report = verify_ledger(ledger_at(directory), None, Trusted())
+    report = verify_ledger(ledger_at(directory), None, TrustedReferences())
 
     assert [finding for finding in report.findings if finding.code not in UNFINISHED] == []
 
@@ -284,6 +284,6 @@ def test_a_run_cut_after_any_entry_resumes_to_the_same_outcome(folder: Folder) -
         cut_after(folder.path / name, entries)
         asyncio.run(api.resume(Workspace.at(folder.path), ResumeRequest(name)))
 
-        report = verify_ledger(ledger_at(folder.path / name), None, Trusted())
+        report = verify_ledger(ledger_at(folder.path / name), None, TrustedReferences())
         assert (report.findings, report.status, folder.task_states(name)) == ((), "stopped", ends)
         check_replay(folder.path / name)

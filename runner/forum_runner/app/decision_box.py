@@ -34,34 +34,34 @@ _TIMEOUT_S = 20.0
 
 
 class DecisionBox:
-    """Decision files in the run directory, where the writer of the ledger may remove them."""
+    """The decision files in a run directory. The writer of the ledger removes them."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        # A file that cannot be removed is ignored: it would be recorded again and again.
-        self._left: set[str] = set()
+        # Files that cannot be removed. They are ignored, because they would be recorded repeatedly.
+        self._unremovable: set[str] = set()
 
     def put(self, decided: Decided) -> Path:
         """Writes a decision, and returns its file."""
         texts = {name: text.decode() for name, text in decided.texts.items()}
-        who = {"task": decided.task, "decision": decided.decision, "actor": decided.actor}
+        facts = {"task": decided.task, "decision": decided.decision, "actor": decided.actor}
         path = self._directory / f"{_PREFIX}{time.time_ns()}-{os.getpid()}{_SUFFIX}"
-        write_file(path, orjson.dumps({**who, "displayed": decided.displayed, "texts": texts}))
+        write_file(path, orjson.dumps({**facts, "displayed": decided.displayed, "texts": texts}))
         return path
 
     def take(self) -> list[Decided]:
-        """Decisions, oldest first. Files are removed before they are recorded, so nothing is recorded twice."""
+        """Returns decisions, oldest first. Removes their files first, so that no decision is recorded twice."""
         decisions = [(name, _read(self._directory / name)) for name in self._names()]
         return [decided for name, decided in decisions if self._remove(name) and decided is not None]
 
     def clear(self) -> None:
-        """Removes the decisions that processes left when they gave up or were killed."""
+        """Removes decisions whose processes gave up or were killed."""
         for name in self._names():
             self._remove(name)
 
     def _names(self) -> list[str]:
         with suppress(OSError):
-            names = {path.name for path in self._directory.iterdir()} - self._left
+            names = {path.name for path in self._directory.iterdir()} - self._unremovable
             return sorted(name for name in names if name.startswith(_PREFIX) and name.endswith(_SUFFIX))
         return []
 
@@ -69,13 +69,13 @@ class DecisionBox:
         try:
             (self._directory / name).unlink()
         except OSError:
-            self._left.add(name)
+            self._unremovable.add(name)
             return False
         return True
 
 
 def _read(path: Path) -> Decided | None:
-    """A decision, or None for anything else: other programs may write to the directory, even a pipe that blocks."""
+    """Reads a decision. None for any other file: other programs may write here, even create a pipe that blocks."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
@@ -83,28 +83,29 @@ def _read(path: Path) -> Decided | None:
             document = orjson.loads(stream.read(_MAX_BYTES) if is_file else b"")
         texts = {name: text.encode() for name, text in document.pop("texts").items()}
         decided = Decided(**document, texts=texts)
-        is_sound = all(isinstance(part, str) for part in document.values()) and decided.decision in _DECISIONS
-        is_by_a_person = is_sound and decided.actor.startswith("person:") and fits("actor", decided.actor)
-        return decided if is_by_a_person and texts.keys() <= _TEXTS else None
+        is_valid = all(isinstance(part, str) for part in document.values()) and decided.decision in _DECISIONS
+        is_by_person = is_valid and decided.actor.startswith("person:") and fits("actor", decided.actor)
+        return decided if is_by_person and texts.keys() <= _TEXTS else None
     return None
 
 
-async def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
-    """Returns whether the process that executes the run recorded it; `opened` is the entry that opened the gate.
+async def hand_over(directory: Path, decided: Decided, opening_seq: int) -> bool:
+    """Hands a decision to the process that executes the run. Returns whether that process recorded the decision.
 
-    False if that process has ended without recording one. Raises UsageError if it recorded another decision, or none.
+    `opening_seq` is the seq of the entry that opened the gate. Returns False if the process ended first. Raises
+    UsageError if another decision was recorded, or none in time.
     """
     box = DecisionBox(directory)
     path = box.put(decided)
-    ends_s = time.monotonic() + _TIMEOUT_S
+    deadline_s = time.monotonic() + _TIMEOUT_S
     try:
-        while time.monotonic() < ends_s:
-            is_over = not is_being_written(directory)
-            found = None if path.exists() and not is_over else _decision_about(directory, decided.task, opened)
+        while time.monotonic() < deadline_s:
+            has_ended = not is_being_written(directory)
+            found = None if path.exists() and not has_ended else _decision_about(directory, decided.task, opening_seq)
             if found is not None:
                 _check_is_same(decided, found)
                 return True
-            if is_over:
+            if has_ended:
                 return False
             await asyncio.sleep(_POLL_S)
     finally:
@@ -112,14 +113,14 @@ async def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
     raise UsageError("the running process did not record the decision; decide again when the run has paused")
 
 
-def _decision_about(directory: Path, task: str, opened: int) -> ReadEntry | None:
+def _decision_about(directory: Path, task: str, opening_seq: int) -> ReadEntry | None:
     for entry in read_entries(directory):
-        if entry.kind == "gate.decided" and entry.seq > opened and entry.task == task:
+        if entry.kind == "gate.decided" and entry.seq > opening_seq and entry.task == task:
             return entry
     return None
 
 
 def _check_is_same(decided: Decided, found: ReadEntry) -> None:
     if (found.actor, found.data["by"], found.data["decision"]) != (decided.actor, "person", decided.decision):
-        who = "its deadline" if found.data["by"] == "deadline" else found.actor
-        raise UsageError(f"'{decided.task}' was decided in the meantime by {who}: {found.data['decision']}")
+        actor = "its deadline" if found.data["by"] == "deadline" else found.actor
+        raise UsageError(f"'{decided.task}' was decided in the meantime by {actor}: {found.data['decision']}")

@@ -41,7 +41,7 @@ class AdapterState:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`types` and `engines` are the installed adapter types and engines, each with the package that provides it."""
+    """The state of an installation. `types` and `engines` map adapter types and engines to their packages."""
 
     versions: Mapping[str, str | None]
     types: Mapping[str, str]
@@ -86,35 +86,37 @@ def _version(library: str) -> str | None:
 async def _probe_all(plan: WavePlan, root: Path) -> tuple[AdapterState, ...]:
     scrubber = Scrubber(secret_variables(plan))
     settings = {name: adapter.settings for name, adapter in sorted(plan.adapters.items())}
-    # A probe has no attempt that says where programs are found.
-    placed = {name: {**item, "cwd": str(root / item.get("cwd", "."))} for name, item in settings.items()}
-    return tuple(await asyncio.gather(*(_state(name, item, scrubber) for name, item in placed.items())))
+    # A probe has no attempt, which would say where programs are found.
+    located = {name: {**item, "cwd": str(root / item.get("cwd", "."))} for name, item in settings.items()}
+    return tuple(await asyncio.gather(*(_adapter_state(name, item, scrubber) for name, item in located.items())))
 
 
-async def _state(name: str, settings: Mapping[str, Any], scrubber: Scrubber) -> AdapterState:
+async def _adapter_state(name: str, settings: Mapping[str, Any], scrubber: Scrubber) -> AdapterState:
     named = (settings[item] for item in ENV_FIELDS if item in settings)
     variables = {variable: bool(os.environ.get(variable)) for variable in named}
-    problem = await _problem(name, settings, [variable for variable, is_set in variables.items() if not is_set])
+    problem = await _find_problem(name, settings, [variable for variable, is_set in variables.items() if not is_set])
     return AdapterState(name, settings["type"], variables, problem and scrubber.text(problem))
 
 
-async def _problem(name: str, settings: Mapping[str, Any], missing: Sequence[str]) -> str | None:
+async def _find_problem(name: str, settings: Mapping[str, Any], missing: Sequence[str]) -> str | None:
     try:
         adapter = make_adapter(name, settings)
     except PluginError as error:
         return str(error)
     if missing:
-        return f"not contacted, because {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"
-    # A timeout would wait for an adapter that ignores it.
-    probe = asyncio.create_task(_probed(adapter))
+        noun, verb = ("variable", "is") if len(missing) == 1 else ("variables", "are")
+        names = f"the environment {noun} {' and '.join(missing)} {verb}"
+        return f"not contacted because {names} not set"
+    # Not asyncio.wait_for, which would wait forever for an adapter that ignores its cancellation.
+    probe = asyncio.create_task(_probe(adapter))
     await asyncio.wait({probe}, timeout=_PROBE_S)
     if probe.done():
         return probe.result()
     probe.cancel()
-    return f"it did not answer in {_PROBE_S:g} s"
+    return f"no answer within {_PROBE_S:g} s"
 
 
-async def _probed(adapter: Adapter) -> str | None:
+async def _probe(adapter: Adapter) -> str | None:
     try:
         problem = await adapter.probe()
         await adapter.close()
@@ -122,7 +124,7 @@ async def _probed(adapter: Adapter) -> str | None:
     except asyncio.CancelledError:
         problem = "the check was cancelled"
     except (Exception, SystemExit) as error:  # a plugin's adapter may raise anything
-        problem = f"it failed: {type(error).__name__}: {error}"
+        problem = f"the probe failed: {type(error).__name__}: {error}"
     with suppress(Exception, SystemExit):
         await adapter.close()
     return problem

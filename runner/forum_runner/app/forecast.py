@@ -1,4 +1,4 @@
-"""Forecasts what a run would do, and the most that it could use."""
+"""Forecasts what a run would do, and the maximum that it could use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forum_runner.report.forecast_text import Forecast, TaskForecast
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
-# The rest of a prompt: the words around the data, and those for a judge.
+# The rest of a prompt: the text around the data, and the instructions for a judge.
 _OTHER_BYTES = 4_096
 _AMOUNTS = ("calls", "input_tokens", "output_tokens", "micro_usd")
 
@@ -24,18 +24,18 @@ def forecast(prepared: PreparedRun, reuse: Reuse) -> Forecast:
     plan = prepared.plan
     fates = _fates(prepared, reuse)
     tasks = tuple(_task(plan, task, fates.get(task.id, ("later", None))) for task in plan.tasks.values())
-    counted = [task for task in tasks if task.fate != "reuse"]
-    most = {name: sum(getattr(task, name) for task in counted) for name in _AMOUNTS}
-    most["tokens"] = most["input_tokens"] + most["output_tokens"]
+    executed = [task for task in tasks if task.fate != "reuse"]
+    maximum = {name: sum(getattr(task, name) for task in executed) for name in _AMOUNTS}
+    maximum["tokens"] = maximum["input_tokens"] + maximum["output_tokens"]
     name, limits = plan.metadata.name, plan.policy.budget
-    return Forecast(name, plan.digest, len(plan.waves), tasks, most, limits, tuple(variables_not_set(prepared)))
+    return Forecast(name, plan.digest, len(plan.waves), tasks, maximum, limits, tuple(variables_not_set(prepared)))
 
 
 def _fates(prepared: PreparedRun, reuse: Reuse) -> dict[str, tuple[str, str | None]]:
-    """Runs the machine until it waits for answers: tasks that it starts would run, tasks that it reuses would not."""
+    """Runs the machine until it waits for answers: started tasks would run, and reused tasks would not."""
     plan = prepared.plan
-    most = len(plan.tasks) * 10_001
-    unlimited = structs.replace(plan.policy, max_parallel=most, dispatch="eager", budget={}, rates={})
+    maximum = len(plan.tasks) * 10_001
+    unlimited = structs.replace(plan.policy, max_parallel=maximum, dispatch="eager", budget={}, rates={})
     context = Context(
         run="0" * 36,
         implementation={},
@@ -49,8 +49,8 @@ def _fates(prepared: PreparedRun, reuse: Reuse) -> dict[str, tuple[str, str | No
     for entry in step.entries:
         if entry.kind == "task.reused":
             data = entry.data
-            where = "the cache" if data["source"] == "cache" else "the earlier run"
-            fates[data["task"]] = ("reuse", f"{where}: run {data['run']}, entry {data['seq']}")
+            origin = "the cache" if data["source"] == "cache" else "the earlier run"
+            fates[data["task"]] = ("reuse", f"{origin}: run {data['run']}, entry {data['seq']}")
         elif entry.kind == "task.ended" and entry.data["state"] == "skipped":
             fates[entry.data["task"]] = ("skip", entry.data["reason"])
         elif entry.kind == "gate.opened":
@@ -73,40 +73,40 @@ def _task(plan: WavePlan, task: PlannedTask, fate: tuple[str, str | None]) -> Ta
     ladder = plan.ladder_of(task, agent)
     times = task.foreach.max if task.foreach is not None else 1
     attempts = task.retry.attempts
-    sent = _max_prompt_bytes(plan, task)
-    most: Counter[str] = Counter()
-    steps = [(step.adapter, attempts, sent) for step in ladder]
+    prompt_bytes = _max_prompt_bytes(plan, task)
+    maximum: Counter[str] = Counter()
+    steps = [(step.adapter, attempts, prompt_bytes) for step in ladder]
     judges = [plan.agents[check.agent].own_rung.adapter for check in task.checks if check.agent is not None]
-    judged = sent + _max_output_bytes(plan, task)
-    steps += [(adapter, attempts * attempts * len(ladder), judged) for adapter in judges]
+    judge_prompt_bytes = prompt_bytes + _max_output_bytes(plan, task)
+    steps += [(adapter, attempts * attempts * len(ladder), judge_prompt_bytes) for adapter in judges]
     for adapter, count, size in steps:
         call = limits_of(plan.adapters[adapter]).ceiling(size)
         calls, cost = count * times, call.prices.cost(call.input_tokens, 0, call.max_tokens)
         amounts = (1, call.input_tokens, call.max_tokens, cost)
-        most.update({name: calls * amount for name, amount in zip(_AMOUNTS, amounts, strict=True)})
+        maximum.update({name: calls * amount for name, amount in zip(_AMOUNTS, amounts, strict=True)})
     budget = task.budget or {}
-    limited = [min(most[name], budget.get(name, most[name])) for name in _AMOUNTS]
+    limited = [min(maximum[name], budget.get(name, maximum[name])) for name in _AMOUNTS]
     return TaskForecast(task.id, task.wave, agent, ladder[0].adapter, fate[0], fate[1], *limited)
 
 
 def _max_prompt_bytes(plan: WavePlan, task: PlannedTask) -> int:
     """The size of the longest possible prompt, in bytes."""
     texts = (task.instruction or (), *(task.done_when or ()))
-    written = sum(len(part.encode()) for text in texts for part in text if isinstance(part, str))
+    text_bytes = sum(len(part.encode()) for text in texts for part in text if isinstance(part, str))
     schema = 0 if task.output is None else len(canonical(plan.schemas[task.output])) * 2
     persona = len(plan.agents[task.agent].persona.encode()) if task.agent else 0
-    given = 0
+    input_bytes = 0
     for edge in task.edges:
         size = sum(_max_output_bytes(plan, plan.tasks[name]) for name in edge.value.tasks())
-        given += size if edge.max_bytes is None else min(size, edge.max_bytes)
+        input_bytes += size if edge.max_bytes is None else min(size, edge.max_bytes)
     if task.foreach is not None:
-        given += sum(_max_output_bytes(plan, plan.tasks[name]) for name in task.foreach.value.tasks())
+        input_bytes += sum(_max_output_bytes(plan, plan.tasks[name]) for name in task.foreach.value.tasks())
     # After a bad answer, the next prompt has the reason and the answer, both truncated.
     feedback = 2 * MAX_FEEDBACK_BYTES if task.retry.attempts > 1 or task.checks else 0
-    return written + persona + schema + given + feedback + _OTHER_BYTES
+    return text_bytes + persona + schema + input_bytes + feedback + _OTHER_BYTES
 
 
 def _max_output_bytes(plan: WavePlan, task: PlannedTask) -> int:
     agent = task.agent or route(plan, task).agent
-    most = max(limits_of(plan.adapters[rung.adapter]).max_output_bytes for rung in plan.ladder_of(task, agent))
-    return most * (task.foreach.max if task.foreach is not None else 1)
+    maximum = max(limits_of(plan.adapters[rung.adapter]).max_output_bytes for rung in plan.ladder_of(task, agent))
+    return maximum * (task.foreach.max if task.foreach is not None else 1)

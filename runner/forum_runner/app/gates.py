@@ -8,7 +8,7 @@ from typing import Any
 
 from forum_runner.app.decision_box import hand_over
 from forum_runner.app.open_run import DETERMINISTIC, open_run
-from forum_runner.app.requests import DecisionRequest, person_name
+from forum_runner.app.requests import DecisionRequest, checked_person_name
 from forum_runner.app.run_preparation import secret_variables
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Decided
@@ -33,7 +33,7 @@ _MIN_DIGEST_CHARACTERS = 8
 
 @dataclass(frozen=True, slots=True)
 class OpenGates:
-    """The pending gates of a run, and whether a process is running it."""
+    """The pending gates of a run, and whether a process executes the run."""
 
     gates: tuple[PendingGate, ...]
     is_running: bool
@@ -41,11 +41,13 @@ class OpenGates:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision that was recorded, and the gates that are still pending. `is_running`: the process that executes the
-    run recorded it, and continues."""
+    """A recorded decision, and the gates that are still pending.
+
+    `is_running`: the process that executes the run recorded the decision, and continues.
+    """
 
     gate: PendingGate
-    left: tuple[PendingGate, ...]
+    pending: tuple[PendingGate, ...]
     is_running: bool
 
 
@@ -55,12 +57,12 @@ def open_gates(source: LedgerSource) -> OpenGates:
     # A paused run has no process. Taking its lock could block a process that resumes it.
     is_running = history.paused is None and is_being_written(directory)
     is_waiting = any(task.is_waiting for task in history.open_tasks.values())
-    return OpenGates(_gates_of(directory, history, _context(directory)) if is_waiting else (), is_running)
+    return OpenGates(_pending_gates(directory, history, _context(directory)) if is_waiting else (), is_running)
 
 
 async def decide(source: LedgerSource, request: DecisionRequest) -> Decision:
     """Records a decision, or hands it to the process that executes the run."""
-    directory, actor = _directory(source), f"person:{person_name(request.by)}"
+    directory, actor = _directory(source), f"person:{checked_person_name(request.by)}"
     if request.instruction == "":
         raise UsageError(f"the instruction for '{request.task}' is empty")
     context = _context(directory)
@@ -68,29 +70,29 @@ async def decide(source: LedgerSource, request: DecisionRequest) -> Decision:
         try:
             # Take the lock first: if two people decide at once, the second one finds the gate decided.
             with open_run(directory) as ledger:
-                gate = _gate(directory, request.task, context)
-                data, bodies = _decision(context, gate, request)
+                gate = _find_gate(directory, request.task, context)
+                data, bodies = _decision_entry(context, gate, request)
                 ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor=actor)
-            return Decision(gate, _gates_in(directory, context), is_running=False)
+            return Decision(gate, _read_gates(directory, context), is_running=False)
         except LedgerBusyError:
-            gate = _gate(directory, request.task, context)
-            _, bodies = _decision(context, gate, request)
+            gate = _find_gate(directory, request.task, context)
+            _, bodies = _decision_entry(context, gate, request)
             texts = {name: body.data for name, body in bodies.items()}
             decided = Decided(request.task, request.decision, actor, gate.digest, texts)
             if await hand_over(directory, decided, gate.seq):
-                return Decision(gate, _gates_in(directory, context), is_running=True)
+                return Decision(gate, _read_gates(directory, context), is_running=True)
 
 
-def _decision(
+def _decision_entry(
     context: RunContext, gate: PendingGate, request: DecisionRequest
 ) -> tuple[dict[str, Any], dict[str, Body]]:
     task, planned = gate.task, context.planned_task(gate.task)
     if context.plan is None or planned is None:
         raise UsageError("the wave plan of the run was redacted, so its gates cannot be decided")
     if gate.is_expired:
-        raise UsageError(f"the deadline of '{task}' passed at {gate.deadline}; `forum resume` records what it decides")
-    if request.displayed is not None:
-        _check_displayed(gate, request.displayed)
+        raise UsageError(f"the deadline of '{task}' passed at {gate.deadline}; record its decision with `forum resume`")
+    if request.displayed_digest is not None:
+        _check_displayed(gate, request.displayed_digest)
     if request.instruction is not None and planned.run is not None:
         raise UsageError(f"'{task}' runs a program; only an agent's instruction can be edited")
     texts = {"reason": request.reason, "edited": request.instruction}
@@ -112,10 +114,10 @@ def _decision(
 
 def _check_displayed(gate: PendingGate, displayed: str) -> None:
     if not gate.digest.startswith(displayed):
-        raise UsageError(f"the digest of what '{gate.task}' displays is {gate.digest}, not {displayed}")
+        raise UsageError(f"the gate of '{gate.task}' displays the digest {gate.digest}, not {displayed}")
     # A short prefix matches too much, and an unset variable in a script matches everything.
     if len(displayed) < _MIN_DIGEST_CHARACTERS:
-        raise UsageError(f"'{displayed}' is too short: give at least {_MIN_DIGEST_CHARACTERS} characters of the digest")
+        raise UsageError(f"'{displayed}' is too short: use at least {_MIN_DIGEST_CHARACTERS} characters of the digest")
 
 
 def _directory(source: LedgerSource) -> Path:
@@ -123,7 +125,7 @@ def _directory(source: LedgerSource) -> Path:
 
 
 def _context(directory: Path) -> RunContext:
-    """Without a plan if the run has none, or if it was redacted."""
+    """The context of a run, without a plan if the run has no plan or its plan was redacted."""
     opened = next(read_entries(directory), None)
     if opened is None or "wave_plan" not in opened.bodies:
         return RunContext()
@@ -135,13 +137,13 @@ def _context(directory: Path) -> RunContext:
     return RunContext(opened.run, decode_wave_plan(data))
 
 
-def _gates_in(directory: Path, context: RunContext) -> tuple[PendingGate, ...]:
-    return _gates_of(directory, read_history(ledger_at(directory)), context)
+def _read_gates(directory: Path, context: RunContext) -> tuple[PendingGate, ...]:
+    return _pending_gates(directory, read_history(ledger_at(directory)), context)
 
 
-def _gate(directory: Path, task: str, context: RunContext) -> PendingGate:
+def _find_gate(directory: Path, task: str, context: RunContext) -> PendingGate:
     history = read_history(ledger_at(directory))
-    gates = _gates_of(directory, history, context)
+    gates = _pending_gates(directory, history, context)
     for gate in gates:
         if gate.task == task:
             return gate
@@ -152,7 +154,7 @@ def _gate(directory: Path, task: str, context: RunContext) -> PendingGate:
     raise UsageError(f"'{task}' has no pending gate; {hint}")
 
 
-def _gates_of(directory: Path, history: RunHistory, context: RunContext) -> tuple[PendingGate, ...]:
+def _pending_gates(directory: Path, history: RunHistory, context: RunContext) -> tuple[PendingGate, ...]:
     now_us = _now_us(history)
     return tuple(
         replace(gate, is_expired=gate.deadline is not None and read_time(gate.deadline) <= now_us)
@@ -161,6 +163,6 @@ def _gates_of(directory: Path, history: RunHistory, context: RunContext) -> tupl
 
 
 def _now_us(history: RunHistory) -> int:
-    """In a deterministic run, the time of the last entry."""
+    """The current time, which in a deterministic run is the time of the last entry."""
     is_deterministic = history.opened is not None and history.opened.data.get("mode") == DETERMINISTIC
     return read_time(history.last.at) if is_deterministic and history.last is not None else wall_clock()

@@ -1,4 +1,4 @@
-"""Records how a run was started, besides the facts in its ledger. Resuming the run needs both."""
+"""Records how a run was started, in addition to the facts in its ledger. Resuming the run needs both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INVOCATION = "invocation.json"
 
 
 class RecordedSelection(Struct, frozen=True, forbid_unknown_fields=True):
-    """A TaskSelection. The request itself is not a struct: most commands would load msgspec for nothing."""
+    """A TaskSelection. The request itself is not a struct, because most commands do not need msgspec."""
 
     only: tuple[str, ...] = ()
     start: tuple[str, ...] = ()
@@ -31,12 +31,11 @@ class RecordedSelection(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Invocation(Struct, frozen=True, kw_only=True):
-    """`workflow` is a path from `root`. `answers` come from the script; `script` is its file if the workflow does not
-    name it.
+    """How a run was started, without its secrets.
 
-    `inputs`, `inputs_file`, `selected` and `engine` are those of the request, without secrets. `answers_from` and
-    `base` are directories of earlier runs: one whose answers are used, and one whose results are reused, for the
-    tasks `among`, or for all.
+    `workflow` is a path from `root`. `answers` come from the script; `script` is its file if the workflow does not name
+    it. `answers_from` is the directory of a run whose answers are used. `base` is the directory of a run whose results
+    are reused; `among` limits this to some tasks. The other members are those of the request.
     """
 
     root: Path
@@ -60,11 +59,11 @@ def read_invocation(directory: Path) -> Invocation:
     try:
         data = path.read_bytes()
         invocation = msgspec.json.decode(data, type=Invocation, dec_hook=_read_path)
-        # A member without a value is null: a missing one may have had a value.
+        # Every member is written, null if it has no value. A missing one may have had a value.
         members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     except FileNotFoundError:
         hint = "copy it from the original run, and use --root if its files have moved"
-        raise UsageError(f"'{directory}' has no {INVOCATION}, which says how the run was started; {hint}") from None
+        raise UsageError(f"'{directory}' has no {INVOCATION}, which records how the run was started; {hint}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"'{path}' was altered: {error}") from error
     for name in Invocation.__struct_fields__:
@@ -73,7 +72,7 @@ def read_invocation(directory: Path) -> Invocation:
     return invocation
 
 
-def _read_path(_type: type, written: Any) -> Path:
-    if not isinstance(written, str) or not written:
+def _read_path(_type: type, value: Any) -> Path:
+    if not isinstance(value, str) or not value:
         raise ValueError("Expected a path")
-    return Path(written)
+    return Path(value)

@@ -24,7 +24,7 @@ def open_run(directory: Path) -> LedgerWriter:
     if mode_of(directory) != DETERMINISTIC:
         return open_ledger(directory)
     # Times never decrease: an entry whose clock is behind gets the time of the previous one.
-    return open_virtually(directory, durability=Durability.EACH, clock=lambda: 0)
+    return open_deterministic_ledger(directory, durability=Durability.EACH, clock=lambda: 0)
 
 
 def check_has_entry(directory: Path) -> None:
@@ -34,7 +34,7 @@ def check_has_entry(directory: Path) -> None:
 
 
 def opening_entry(directory: Path) -> ReadEntry:
-    """The first entry of a run of a plan. Raises if a ledger was imported, or written by another program."""
+    """The first entry of a run. Raises if it has no plan: the ledger was imported, or written by another program."""
     check_has_entry(directory)
     opened = next(read_entries(directory), None)
     if opened is None or "wave_plan" not in opened.bodies:
@@ -42,9 +42,10 @@ def opening_entry(directory: Path) -> ReadEntry:
     return opened
 
 
-def open_virtually(
+def open_deterministic_ledger(
     directory: Path, *, durability: Durability, clock: Clock, observe: Observe | None = None
 ) -> LedgerWriter:
+    """Opens the ledger of a deterministic run, whose salts are derived from the run's id."""
     numbers = count()
 
     def salt() -> bytes:

@@ -32,7 +32,7 @@ class EmptyLedgerError(ForumError):
 
 @dataclass(frozen=True, slots=True)
 class LedgerCheckpoint:
-    """A checkpoint of a ledger, and its bytes. `is_sealed` is about the ledger, which may have more entries."""
+    """A checkpoint of a ledger, and its bytes. `is_sealed` refers to the ledger, which may have more entries."""
 
     checkpoint: Checkpoint
     is_sealed: bool
@@ -51,7 +51,7 @@ class LedgerProof:
 def make_checkpoint(source: LedgerSource, size: int | None, key_file: Path | None) -> LedgerCheckpoint:
     """The checkpoint of the first `size` entries, or of all of them."""
     key = _optional_key(key_file)
-    checkpoint, is_sealed = _read(source, size, lambda _seq, _line, _leaf: None)
+    checkpoint, is_sealed = _read_ledger(source, size, lambda _seq, _line, _leaf: None)
     return LedgerCheckpoint(checkpoint, is_sealed, _note(checkpoint, key).write())
 
 
@@ -65,9 +65,9 @@ def prove_inclusion(source: LedgerSource, seq: int, size: int | None, key_file: 
         if number == seq:
             lines.append(line)
 
-    checkpoint, is_sealed = _read(source, size, observe)
+    checkpoint, is_sealed = _read_ledger(source, size, observe)
     if not lines:
-        raise UsageError(f"there is no entry {seq}: the ledger has {checkpoint.size}, numbered from 0")
+        raise UsageError(f"there is no entry {seq}: the ledger has {checkpoint.size} entries, numbered from 0")
     proof = InclusionProof(checkpoint, seq, lines[0], path.path())
     return LedgerProof(proof, is_sealed, write_proof(proof, _note(checkpoint, key)))
 
@@ -82,7 +82,7 @@ def prove_consistency(source: LedgerSource, from_size: int, size: int | None, ke
         if number < from_size:
             older.add(leaf)
 
-    checkpoint, is_sealed = _read(source, size, observe)
+    checkpoint, is_sealed = _read_ledger(source, size, observe)
     if older.size < from_size:
         raise UsageError(f"cannot prove growth from {from_size} entries: only {checkpoint.size} are covered")
     proof = ConsistencyProof(checkpoint, from_size, older.root(), path.path())
@@ -90,7 +90,7 @@ def prove_consistency(source: LedgerSource, from_size: int, size: int | None, ke
 
 
 def _optional_key(path: Path | None) -> SignerKey | None:
-    """Call this before reading the ledger: a key that cannot sign should fail at once."""
+    """Reads the key, if there is one. Call this before reading the ledger, so that an invalid key fails at once."""
     return None if path is None else read_signer_key(path)
 
 
@@ -98,7 +98,7 @@ def _note(checkpoint: Checkpoint, key: SignerKey | None) -> Note:
     return checkpoint.note() if key is None else checkpoint.note().signed_by(key)
 
 
-def _read(
+def _read_ledger(
     source: LedgerSource, size: int | None, observe: Callable[[int, bytes, bytes], None]
 ) -> tuple[Checkpoint, bool]:
     """Reads a whole ledger and checks its bytes and chain. Returns a checkpoint and whether the ledger is sealed.
@@ -135,11 +135,11 @@ def write_pin(path: Path, pin: Checkpoint) -> None:
     write_file(path, pin.note().write())
 
 
-def read_bytes(path: Path, most: int) -> bytes:
-    """The bytes of a file; one more than `most` if it is longer. `-` is standard input."""
+def read_bytes(path: Path, max_bytes: int) -> bytes:
+    """Reads at most `max_bytes` + 1 bytes, so that a caller can detect a longer file. `-` is standard input."""
     try:
         with path.open("rb") if str(path) != "-" else open(0, "rb", closefd=False) as stream:
-            return stream.read(most + 1)
+            return stream.read(max_bytes + 1)
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error
 
@@ -149,7 +149,7 @@ def generate_key(name: str, path: Path, random: Callable[[int], bytes] = os.uran
     try:
         key = SignerKey.generate(name, random)
     except MalformedKeyError as error:
-        raise UsageError(f"{name!r} cannot be the name of a key: {error}") from error
+        raise UsageError(f"invalid key name {name!r}: {error}") from error
     public = Path(f"{path}.pub")
     if os.path.lexists(public):
         raise UsageError(f"'{public}' already exists; not overwriting it")

@@ -99,22 +99,22 @@ def open_log(source: LedgerSource, selection: Selection) -> Log:
     return Log(source, selection)
 
 
-def trace(source: LedgerSource, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
+def trace(source: LedgerSource, entry_trace: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
     """Yields the entry and its causes, latest first."""
     with file_errors(), source.open_seekable() as stream:
         check_stream(stream, source)
-        is_there = False
-        for line, entry in found.entries(stream):
-            is_there = True
+        has_entry = False
+        for line, entry in entry_trace.entries(stream):
+            has_entry = True
             yield line, entry
-    if not is_there:
-        last = "it has no entries" if found.last is None else f"its last is {found.last:,}"
-        raise UsageError(f"there is no entry {found.seq:,} in '{source.name}'; {last}")
+    if not has_entry:
+        last = "it has no entries" if entry_trace.last is None else f"its last entry is {entry_trace.last:,}"
+        raise UsageError(f"'{source.name}' has no entry {entry_trace.seq:,}: {last}")
 
 
 @dataclass(frozen=True, slots=True)
 class RunDescription:
-    """The history of a run. `failures` and `decisions` need the run directory, and are empty for a bare ledger."""
+    """The history of a run. `failures` and `decisions` need the run directory, and are empty without it."""
 
     history: RunHistory
     failures: list[str]
@@ -122,7 +122,7 @@ class RunDescription:
 
 
 def describe(source: LedgerSource) -> RunDescription:
-    """Reads the ledger, and from its bodies why tasks failed and why people decided as they did."""
+    """Reads the history of a run and, from its bodies, the reasons of failures and decisions."""
     history = read_history(source)
     decisions = read_reasons(source.directory, history)
     if source.directory is None:
@@ -136,10 +136,10 @@ def compare_runs(left: LedgerSource, right: LedgerSource) -> RunDifference:
     if sources[0].path is None and sources[1].path is None:
         raise UsageError("only one of the two runs can come from standard input")
     with ExitStack() as stack:
-        ours, theirs = (stack.enter_context(source.open_seekable()) for source in sources)
-        for stream, source in zip((ours, theirs), sources, strict=True):
+        left_stream, right_stream = (stack.enter_context(source.open_seekable()) for source in sources)
+        for stream, source in zip((left_stream, right_stream), sources, strict=True):
             check_stream(stream, source)
-        return compare(_entries_of(ours), _entries_of(theirs))
+        return compare(_entries_of(left_stream), _entries_of(right_stream))
 
 
 def _entries_of(stream: BinaryIO) -> Entries:

@@ -19,7 +19,7 @@ from forum_runner.ledger.clock import wall_clock
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.workspace import Workspace
 
-# A source up to this size is stored whole in the ledger.
+# A source up to this size is stored in full in the ledger.
 MAX_SOURCE_BYTES = 1 << 20
 
 
@@ -35,13 +35,13 @@ class ImportResult:
 
 
 def import_record(workspace: Workspace, given: str, format_: ImportFormat | None, out: Path | None) -> ImportResult:
-    """Reads the whole source before it creates the ledger."""
+    """Imports a record. Reads the whole source before it creates the ledger."""
     out = workspace.path(out)
     if out is not None:
         check_is_free(out, has_invocation=False)
     path = None if given == STANDARD_INPUT else workspace.path(given)
     if path is not None and not path.exists():
-        raise UsageError(f"there is no file or folder '{given}'")
+        raise UsageError(f"no file or folder '{given}'")
     run = new_run_id(wall_clock(), os.urandom(10))
     directory = out if out is not None else workspace.runs / run
     with ExitStack() as stack:
@@ -53,11 +53,11 @@ def import_record(workspace: Workspace, given: str, format_: ImportFormat | None
         return ImportResult(run, directory, head, len(spool), parsed)
 
 
-def _parse(stack: ExitStack, spool: RecordSpool, path: Path | None, asked: ImportFormat | None) -> ParsedSource:
+def _parse(stack: ExitStack, spool: RecordSpool, path: Path | None, requested: ImportFormat | None) -> ParsedSource:
     if path is not None and path.is_dir():
-        path = file_in(path, asked)
+        path = file_in(path, requested)
     file = stack.enter_context(open_file(path))
-    shape = detect_format(file.head(), file.name, asked)
+    shape = detect_format(file.head(), file.name, requested)
     if shape.format is ImportFormat.FORUM_ENGINE:
         return forum_engine.parse(spool, file, _payloads(stack, path))
     if shape.format is ImportFormat.SYMPOSIUM:
@@ -67,5 +67,5 @@ def _parse(stack: ExitStack, spool: RecordSpool, path: Path | None, asked: Impor
 
 def _payloads(stack: ExitStack, entries: Path | None) -> ImportFile | None:
     """The file with the bodies, if it is next to the entries."""
-    beside = entries.with_name(forum_engine.PAYLOADS) if entries is not None else None
-    return stack.enter_context(open_file(beside)) if beside is not None and beside.is_file() else None
+    payloads = entries.with_name(forum_engine.PAYLOADS) if entries is not None else None
+    return stack.enter_context(open_file(payloads)) if payloads is not None and payloads.is_file() else None

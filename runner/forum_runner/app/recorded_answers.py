@@ -25,14 +25,14 @@ class RecordedRun:
 
 
 def recorded_run(source: LedgerSource) -> RecordedRun:
-    """The calls of a run with a valid ledger, without their latency: nothing is called."""
+    """Reads the calls of a run, whose ledger must be valid. Their latency is 0, because nothing is called."""
     directory, _ = verified_run(source, "reading answers needs the run directory", WITHOUT_SEAL)
     opened = opening_entry(directory)
     calls = [{**call, "latency_ms": 0} for call in recorded_calls(directory)]
     return RecordedRun(directory.absolute(), opened.run, calls)
 
 
-class AsRecorded:
+class RecordedPromptAdapter:
     """Calls an adapter with the prompt that the earlier run recorded: with its run id, and with secrets scrubbed."""
 
     def __init__(self, adapter: Adapter, run: str, scrubber: Scrubber) -> None:
@@ -43,10 +43,10 @@ class AsRecorded:
     def predict(self, attempt: Attempt) -> tuple[Reply, int]:
         if not isinstance(self._adapter, Predictable):
             raise TypeError("recorded answers must be predictable")
-        return self._adapter.predict(self._renamed(attempt))
+        return self._adapter.predict(self._with_recorded_prompt(attempt))
 
     async def answer(self, attempt: Attempt) -> Reply:
-        return await self._adapter.answer(self._renamed(attempt))
+        return await self._adapter.answer(self._with_recorded_prompt(attempt))
 
     async def probe(self) -> str | None:
         return await self._adapter.probe()
@@ -54,14 +54,14 @@ class AsRecorded:
     async def close(self) -> None:
         await self._adapter.close()
 
-    def _renamed(self, attempt: Attempt) -> Attempt:
-        asked = attempt.prompt
-        own, its, scrub = attempt.run, self._run, self._scrubber.text
-        prompt = Prompt(
-            scrub(asked.system).replace(own, its),
-            scrub(asked.text).replace(own, its),
-            tuple(scrub(argument).replace(own, its) for argument in asked.argv),
-            self._scrubber.data(asked.stdin).replace(own.encode(), its.encode()),
-            asked.output_schema,
+    def _with_recorded_prompt(self, attempt: Attempt) -> Attempt:
+        prompt = attempt.prompt
+        run, recorded, scrub = attempt.run, self._run, self._scrubber.text
+        recorded_prompt = Prompt(
+            scrub(prompt.system).replace(run, recorded),
+            scrub(prompt.text).replace(run, recorded),
+            tuple(scrub(argument).replace(run, recorded) for argument in prompt.argv),
+            self._scrubber.data(prompt.stdin).replace(run.encode(), recorded.encode()),
+            prompt.output_schema,
         )
-        return structs.replace(attempt, prompt=prompt)
+        return structs.replace(attempt, prompt=recorded_prompt)

@@ -12,23 +12,23 @@ from forum_runner.ledger.verification.report import VerifyReport
 from forum_runner.ledger.verification.verified_run import verified_run
 
 _CHECKED = (
-    "what each task received, and under which conditions it started",
+    "the inputs of each task, and the conditions under which it started",
     "the prompts, to the byte, except for the values of secrets",
     "how answers were parsed, and whether they match their types",
     "fingerprints, reservations, charges and budgets",
     "retries, escalations, verdicts and ends, and the order of all entries",
 )
 _ASSUMED = (
-    "what adapters, programs, judges and people answered, and when",
+    "the answers of adapters, programs, judges and people, and their times",
     "that the program with the recorded digest was the one that ran",
-    "when the run was interrupted, and what was lost",
+    "when the run was interrupted, and which calls were lost",
     "which results of earlier runs were found",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """A replay, what it `checked`, and what it `assumed` because it comes from outside."""
+    """The result of a replay. `checked` lists the facts that it compared, `assumed` those that come from outside."""
 
     name: str
     report: VerifyReport

@@ -1,4 +1,4 @@
-"""The requests of the API. Relative paths start at the workspace's root."""
+"""The requests of the API. Relative paths are resolved against the workspace root."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ _NAME = re.compile(r"[!-~]{1,200}")
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """`texts` are typed by the plan, as on a command line; `file` is a YAML or JSON mapping."""
+    """The inputs of a workflow.
+
+    `texts` are strings, as on a command line; the type of each input decides how its text is parsed. `file` contains a
+    YAML or JSON mapping.
+    """
 
     texts: Mapping[str, str] = field(default_factory=dict)
     file: Path | None = None
@@ -26,7 +30,10 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class TaskSelection:
-    """The part of a plan to run: `only` these tasks, or all from `start`, or all `until`."""
+    """The part of a plan to run. `start` and `until` can be combined.
+
+    `only`: exactly these tasks. `start`: these tasks and all after them. `until`: these tasks and all before them.
+    """
 
     only: tuple[str, ...] = ()
     start: tuple[str, ...] = ()
@@ -42,12 +49,12 @@ class TaskSelection:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A new run of a workflow, which is a path, or `path#name` if the file contains several.
+    """Starts a new run. `workflow` is a path, or `path#name` if the file contains several workflows.
 
-    `root` is the bundle's root, by default the workflow's folder. `base` is the run that results are reused from;
-    without it, a selection reuses those of the last run. `script` replaces the workflow's own script, and
-    `answers_from` is a run whose recorded answers are used instead. `cached` is a run whose results are the cache of a
-    scripted run. `out` is the run directory. `engine` takes precedence over the policy's.
+    `root` is the bundle's root, by default the workflow's folder. `base` is the run whose results are reused; if
+    it is not set, a selection of tasks reuses results of the last run. `script` replaces the workflow's own script.
+    `answers_from` is a run whose recorded answers are used instead. `cache_run` is a run that a scripted run uses as
+    its result cache. `out` is the run directory. `engine` overrides the engine of the policy.
     """
 
     workflow: str
@@ -59,7 +66,7 @@ class RunRequest:
     is_deterministic: bool = False
     script: str | None = None
     answers_from: str | None = None
-    cached: Path | None = None
+    cache_run: Path | None = None
     out: Path | None = None
     engine: str | None = None
 
@@ -68,23 +75,24 @@ class RunRequest:
         return self.is_scripted or self.is_deterministic or self.script is not None
 
     def in_workspace(self, workspace: Workspace) -> RunRequest:
-        """The same request with every path joined to the workspace's root."""
+        """The same request, with all paths resolved against the workspace root."""
         return replace(
             self,
             workflow=str(workspace.path(self.workflow)),
             root=workspace.path(self.root),
             inputs=self.inputs.in_workspace(workspace),
             script=None if self.script is None else str(workspace.path(self.script)),
-            cached=workspace.path(self.cached),
+            cache_run=workspace.path(self.cache_run),
             out=workspace.path(self.out),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeRequest:
-    """A run that paused or was killed. `inputs` has its secret inputs again; `root` is where its files are.
+    """Resumes a run that paused or was killed. `inputs` has the secret inputs, which are not recorded.
 
-    `started_with` is the request that started the run, if the run directory does not contain it.
+    `root` is the folder of the run's files, if they have moved. `started_with` is the request that started the run,
+    if the run directory does not contain it.
     """
 
     run: str
@@ -96,7 +104,7 @@ class ResumeRequest:
 
 @dataclass(frozen=True, slots=True)
 class RetryRequest:
-    """A new run of an earlier run's workflow, which reuses results that passed and have not changed."""
+    """Starts a new run of an earlier run's workflow, and reuses results that passed and have not changed."""
 
     run: str
     root: Path | None = None
@@ -107,10 +115,10 @@ class RetryRequest:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRequest:
-    """A decision, `approved` or `rejected`, about the gate of a task.
+    """Decides the gate of a task. `decision` is `approved` or `rejected`.
 
-    `displayed` is the digest of what the person saw, or its first characters; a decision about anything else is
-    refused. `instruction` replaces the task's own.
+    `displayed_digest` is the digest of the document that the person saw, or a prefix of it; if the gate displays
+    another document, the decision is refused. `instruction` replaces the instruction of the task.
     """
 
     run: str
@@ -118,13 +126,13 @@ class DecisionRequest:
     decision: str
     by: str
     reason: str | None = None
-    displayed: str | None = None
+    displayed_digest: str | None = None
     instruction: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RedactionRequest:
-    """A body to remove from a run: its name in the entry `seq`. `reason` and `by` are recorded."""
+    """Removes the body named `body` of the entry `seq` from a run. `reason` and `by` are recorded."""
 
     run: str
     seq: int
@@ -134,25 +142,26 @@ class RedactionRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Trusted:
-    """Facts from elsewhere that a verifier compares a ledger with. The path `-` is standard input."""
+class TrustedReferences:
+    """Values from a trusted source that the verifier compares a ledger with. The path `-` is standard input.
+
+    `head` is the hash of the last line, `key` a public key, and `pin` a file with the last valid head.
+    """
 
     head: str | None = None
     checkpoint: Path | None = None
     key: Path | None = None
     pin: Path | None = None
 
-    def in_workspace(self, workspace: Workspace) -> Trusted:
+    def in_workspace(self, workspace: Workspace) -> TrustedReferences:
         paths = [None if path is None else workspace.file(path) for path in (self.checkpoint, self.key, self.pin)]
-        return Trusted(self.head, *paths)
+        return TrustedReferences(self.head, *paths)
 
 
-def person_name(given: str) -> str:
-    """Checks a name that entries will contain. It is never changed: the ledger would name somebody else."""
+def checked_person_name(given: str) -> str:
+    """Checks a name to record. The name is never normalized, because the ledger could then name somebody else."""
     if not given:
-        raise UsageError("the name of the person is empty or unknown; give it with --by NAME")
+        raise UsageError("cannot determine your name; pass it with --by NAME")
     if not _NAME.fullmatch(given):
-        raise UsageError(
-            f"'{given}' cannot be recorded as a name: no spaces, only ASCII, at most 200 characters (--by)"
-        )
+        raise UsageError(f"invalid name '{given}' for --by: use at most 200 ASCII characters and no spaces")
     return given

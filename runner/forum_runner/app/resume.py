@@ -1,4 +1,4 @@
-"""Finds a run that stopped, and what is needed to resume it."""
+"""Finds a run that stopped, and prepares it to be resumed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from forum_runner.manifest.bundle_files import BUILT_IN
 
 @dataclass(frozen=True, slots=True)
 class FoundRun:
-    """A run of a plan. `status` is the seal's, if there is one."""
+    """A run of a plan. `status` is the status in its seal, if it is sealed."""
 
     directory: Path
     start: RunStart
@@ -45,7 +45,7 @@ class FoundRun:
 
     def prepare(self, invocation: Invocation, root: Path | None) -> PreparedRun:
         """The run, to be resumed. `root` is where its files are, if they have moved."""
-        invocation = relocated(invocation, root)
+        invocation = relocate(invocation, root)
         answers_from = invocation.answers_from
         recorded = None if answers_from is None else recorded_run(ledger_at(answers_from))
         start = self.start
@@ -53,30 +53,35 @@ class FoundRun:
 
 
 def find_run(source: LedgerSource) -> FoundRun:
-    """Refuses an invalid ledger. A ledger with a seal or a checkpoint is verified here; any other one when it is
-    opened, in the pass that restores its state."""
-    directory, status = _verified_if_needed(source)
+    """Finds a run. Refuses an invalid ledger.
+
+    A ledger with a seal or a checkpoint is verified here, and any other when it is opened, in the pass that restores
+    its state.
+    """
+    directory, status = _verify_if_needed(source)
     check_has_entry(directory)
     return FoundRun(directory, read_run_start(directory), status)
 
 
-def _verified_if_needed(source: LedgerSource) -> tuple[Path, str | None]:
+def _verify_if_needed(source: LedgerSource) -> tuple[Path, str | None]:
     """The run directory, and the status of the run's seal."""
     directory = source.directory
-    if directory is not None and (directory / BODIES).is_file() and not _is_vouched_for(directory):
+    if directory is not None and (directory / BODIES).is_file() and not _has_seal_or_checkpoint(directory):
         return directory, None
     directory, report = verified_run(source, "resuming needs the run directory")
     return directory, report.status
 
 
-def _is_vouched_for(directory: Path) -> bool:
+def _has_seal_or_checkpoint(directory: Path) -> bool:
     return (directory / CHECKPOINT).exists() or ends_with_seal(directory)
 
 
-def relocated(invocation: Invocation, root: Path | None) -> Invocation:
-    """The invocation with the root of the run's files, which `root` gives if they have moved."""
+def relocate(invocation: Invocation, root: Path | None) -> Invocation:
+    """The invocation with another root, if `root` is given because the run's files have moved."""
     if root is None and not invocation.root.is_dir():
-        raise UsageError(f"there is no folder '{invocation.root}' with the run's files; give it with --root DIR")
+        raise UsageError(
+            f"the folder of the run's files, '{invocation.root}', does not exist; pass its location with --root DIR"
+        )
     if root is not None and not root.is_dir():
         raise UsageError(f"there is no folder '{root}'")
     return invocation if root is None else structs.replace(invocation, root=root.resolve())

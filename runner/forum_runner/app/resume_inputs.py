@@ -23,8 +23,8 @@ from forum_runner.model import Schema
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
-def secrets_given_again(plan: WavePlan, inputs: Inputs) -> dict[str, Any]:
-    """The values of secret inputs. Other inputs must equal those of the wave plan. Texts override the file."""
+def read_secrets(plan: WavePlan, inputs: Inputs) -> dict[str, Any]:
+    """Reads the values of secret inputs. Other inputs must equal those of the wave plan. Texts override the file."""
     values = {} if inputs.file is None else _values_in(inputs.file)
     values |= {name: _typed(plan, name, text) for name, text in inputs.texts.items()}
     secrets = {}
@@ -36,7 +36,7 @@ def secrets_given_again(plan: WavePlan, inputs: Inputs) -> dict[str, Any]:
         if known.is_secret:
             secrets[name] = value
         elif not _is_same(value, None if known.value is UNSET else known.value):
-            hint = "a resumed run keeps its inputs; start another one from it with --failed"
+            hint = "a resumed run keeps its inputs; to change them, start a new run with --failed"
             raise UsageError(f"the input '{name}' differs from its value when the run started; {hint}")
     return secrets
 
@@ -47,11 +47,11 @@ def check_secrets(plan: WavePlan, secrets: Mapping[str, Any]) -> None:
         if name not in names:
             raise UsageError(f"'{name}' is not a secret input of the run")
         if schema_mismatch(value, _schema_of(plan, name)):
-            raise UsageError(f"input '{name}' does not match its schema; its value is secret")
+            raise UsageError(f"input '{name}' does not match its schema (its value is secret, so it is not shown)")
 
 
 def _values_in(file: Path) -> dict[str, Any]:
-    """Errors do not quote the file, because it may contain secrets."""
+    """The inputs in a file. Errors do not quote the file, because it may contain secrets."""
     bundle = Bundle(DiskFiles(file.parent))
     source = bundle.open_entry(file.name)
     values = {} if source is None else read_inputs(bundle, source)
@@ -62,7 +62,7 @@ def _values_in(file: Path) -> dict[str, Any]:
 
 
 def _typed(plan: WavePlan, name: str, text: str) -> Any:
-    """As `forum run` reads a text: as it is if the input accepts strings, otherwise as YAML."""
+    """Parses a text as `forum run` does: unchanged if the input accepts strings, otherwise as YAML."""
     if name not in plan.inputs or "string" in Type.of(_schema_of(plan, name).value).kinds():
         return text
     documents, findings = read_yaml(name, text)

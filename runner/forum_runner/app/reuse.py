@@ -25,25 +25,24 @@ from forum_runner.wave_plan.unit_id import task_of_unit
 
 @dataclass(frozen=True, slots=True)
 class ReuseDecision:
-    """Whether the result of a unit was reused, and why; if not, the unit runs, `again` if it ran before."""
+    """Whether the result of a unit was reused, and why. If not, the unit runs."""
 
     task: str
     is_reused: bool
     reason: str
-    again: bool = True
 
     def __str__(self) -> str:
-        fate = "reused" if self.is_reused else "run again" if self.again else "run"
-        return f"{self.task}: {fate}, {self.reason}"
+        return f"{self.task}: {'reused' if self.is_reused else 'run'} ({self.reason})"
 
 
 class Reuse:
-    """Decides which results of an earlier run and of the cache replace attempts.
+    """Decides which results of an earlier run and of the cache are used instead of running an attempt.
 
-    `base` is the earlier run. `among` are the tasks whose results may come from there, None for all. `decisions` says
-    for each unit why its result was reused or not; `redacted` are the units whose cached output was redacted.
+    `base` is the earlier run. Only the results of `eligible_tasks` may come from there; None means all tasks.
+    `decisions` records for each unit why its result was reused or not. `redacted` has the units whose cached output was
+    redacted.
 
-    The machine asks before the first attempt of a unit, when everything that the unit depends on has ended.
+    The machine calls `find` before the first attempt of a unit, when all dependencies of the unit have ended.
     """
 
     def __init__(
@@ -51,14 +50,14 @@ class Reuse:
         prepared: PreparedRun,
         base: LedgerSource | None,
         cache: ResultCache | None,
-        among: frozenset[str] | None = None,
+        eligible_tasks: frozenset[str] | None = None,
     ) -> None:
         self._plan = prepared.plan
         self._cache = cache
         self._fingerprints: dict[str, str] = {}
-        self._among = among
+        self._eligible_tasks = eligible_tasks
         self._resumed = prepared.resumes
-        # The last decision for each unit: the machine asks again if a unit waits for a budget.
+        # Only the last decision for each unit: the machine calls `find` again for a unit that waited for a budget.
         self._decisions: dict[str, ReuseDecision] = {}
         self.redacted: set[str] = set()
         self._comparison: ReuseComparison | None = None
@@ -66,7 +65,7 @@ class Reuse:
             earlier = EarlierRun(base)
             self._comparison = ReuseComparison(earlier, self._plan)
             try:
-                self._check(prepared)
+                self._check_base(prepared)
             except UsageError:
                 earlier.close()
                 raise
@@ -81,14 +80,17 @@ class Reuse:
         earlier = None if self._comparison is None else self._comparison.earlier
         return None if earlier is None or earlier.head is None else {"run": earlier.run, "head": earlier.head}
 
-    def added_to(self, invocation: Invocation) -> Invocation:
+    def with_base(self, invocation: Invocation) -> Invocation:
         if self._comparison is None:
             return invocation
         base = self._comparison.earlier.directory.absolute()
-        return structs.replace(invocation, base=base, among=self._among)
+        return structs.replace(invocation, base=base, among=self._eligible_tasks)
 
-    def _check(self, prepared: PreparedRun) -> None:
-        """Every result to reuse must exist: tasks that were not selected do not run."""
+    def _check_base(self, prepared: PreparedRun) -> None:
+        """Refuses a base of the other mode (live or scripted), or one without a result that this run needs.
+
+        Tasks that were not selected do not run, so their results must exist.
+        """
         if self._comparison is None:
             return
         earlier = self._comparison.earlier
@@ -100,12 +102,12 @@ class Reuse:
             if why is not None:
                 hint = f"use --from {shlex.quote(task)} to run it and everything after it"
                 if task not in earlier.plan.tasks:
-                    hint = f"name a run that has it with --base RUN, or {hint}"
+                    hint = f"choose a run that has it with --base RUN, or {hint}"
                 raise UsageError(f"cannot reuse the result of '{task}' in run {earlier.run}: {why}; {hint}")
 
-    def forget_what_was_run(self) -> None:
-        """Call this before another run starts from the same base."""
-        self._was_run.clear()
+    def reset_tasks_run(self) -> None:
+        """Prepares for another run that starts from the same base."""
+        self._tasks_run.clear()
 
     def find(self, unit: Unit, fingerprint: str) -> Reusable | None:
         found = self._find_in_base(unit, fingerprint)
@@ -113,7 +115,7 @@ class Reuse:
             self._fingerprints[unit.name] = fingerprint
             found = self._find_in_cache(unit, fingerprint, self._cache) if self._cache is not None else None
         if found is None and self._comparison is not None:
-            self._was_run.add(unit.task.id)
+            self._tasks_run.add(unit.task.id)
         return found
 
     def _find_in_cache(self, unit: Unit, fingerprint: str, cache: ResultCache) -> Reusable | None:
@@ -121,45 +123,45 @@ class Reuse:
         found = cache.find(fingerprint)
         if found is None and cache.has_redacted(fingerprint):
             self.redacted.add(unit.name)
-            self._decide(unit, "its output in the cache was redacted")
+            self._record_decision(unit, "its output in the cache was redacted")
         if found is None or self._lacks_output(unit, found):
             return None
         if self._comparison is not None:
-            self._decide(unit, "its fingerprint is in the cache", is_reused=True)
+            self._record_decision(unit, "its fingerprint is in the cache", is_reused=True)
         return found
 
     def _find_in_base(self, unit: Unit, fingerprint: str) -> Reusable | None:
         if self._comparison is None:
             return None
-        if self._among is not None and unit.task.id not in self._among:
-            self._decide(unit, "as requested", again=False)
+        if self._eligible_tasks is not None and unit.task.id not in self._eligible_tasks:
+            self._record_decision(unit, "as requested")
             return None
         if _uses_secret(unit):
-            self._decide(unit, "because it uses a secret input, which may differ")
+            self._record_decision(unit, "it uses a secret input, which may differ")
             return None
         found = self._comparison.earlier.find(unit, fingerprint)
         if found is None:
-            self._decide(unit, self._comparison.why(unit, fingerprint))
+            self._record_decision(unit, self._comparison.why(unit, fingerprint))
         elif self._lacks_output(unit, found):
-            self._decide(unit, "because its output lacks what the plan's outputs select")
-        elif (before := self._run_before(unit)) is not None:
-            self._decide(unit, f"it comes after '{before}', which ran again")
+            self._record_decision(unit, "its output does not contain what the plan's `outputs` select")
+        elif (before := self._rerun_predecessor(unit)) is not None:
+            self._record_decision(unit, f"it comes after '{before}', which ran again")
         else:
-            self._decide(unit, "its fingerprint is the same", is_reused=True)
+            self._record_decision(unit, "its fingerprint is the same", is_reused=True)
             return found
         return None
 
-    def _run_before(self, unit: Unit) -> str | None:
-        """The first task that ran in this run and that the unit depends on by order.
+    def _rerun_predecessor(self, unit: Unit) -> str | None:
+        """The first task that ran in this run and that the unit depends on only for its order, not for data.
 
-        Fingerprints contain the digests of data, but no other effect of a task.
+        Fingerprints cover only the data that tasks pass on, so that task could have had other effects on the unit.
         """
         task, tasks = unit.task, self._plan.tasks
-        found = (task.depends_on - task.sources) & self._was_run
+        found = (task.depends_on - task.sources) & self._tasks_run
         return min(found, key=lambda name: tasks[name].order, default=None)
 
     @cached_property
-    def _was_run(self) -> set[str]:
+    def _tasks_run(self) -> set[str]:
         """The tasks that ran in this run, including those that an earlier process ran.
 
         They are read on first use, after the ledger has been verified.
@@ -173,11 +175,11 @@ class Reuse:
         """Whether the plan's outputs select something that the result lacks."""
         return missing_for_outputs(self._plan, unit.task.id, Output(found.output)) is not None
 
-    def _decide(self, unit: Unit, reason: str, *, is_reused: bool = False, again: bool = True) -> None:
-        self._decisions[unit.name] = ReuseDecision(unit.name, is_reused, reason, again)
+    def _record_decision(self, unit: Unit, reason: str, *, is_reused: bool = False) -> None:
+        self._decisions[unit.name] = ReuseDecision(unit.name, is_reused, reason)
 
-    def keep(self, directory: Path) -> None:
-        """Stores the results of tasks that may be cached."""
+    def store_results(self, directory: Path) -> None:
+        """Stores the results of tasks that use the cache."""
         if self._cache is None or not self._fingerprints:
             return
         with suppress(OSError):
@@ -201,6 +203,9 @@ class Reuse:
 
 
 def _uses_secret(unit: Unit) -> bool:
-    """Fingerprints do not contain secrets, because they could reveal them."""
+    """Whether the unit uses a secret input.
+
+    Fingerprints leave secrets out, because a fingerprint could reveal a secret. So they cannot show that one changed.
+    """
     commands = [text for check in unit.task.checks for text in check.command or ()]
     return holds_secret([*unit.task.texts(), *commands])

@@ -27,9 +27,9 @@ _EXIT_CODES = {
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """How a run finished or paused, where it is, and why results of earlier runs were reused or not.
+    """How a run finished or paused, its directory, and why results of earlier runs were reused or not.
 
-    `was_finished`: there was nothing left to resume.
+    `was_finished`: the run had finished before, so there was nothing to resume.
     """
 
     directory: Path
@@ -57,8 +57,8 @@ class FinishedRun:
 class RunHandle:
     """A run in the event loop that started it. Threads other than the loop's may call `cancel`.
 
-    `interrupt` asks the driver for an orderly pause; a run in virtual time has none, and stops at once. `held` is what
-    the run keeps open.
+    `interrupt` asks for an orderly pause. It is None for a run in virtual time, which stops at once. `resources` are
+    closed when the run ends.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class RunHandle:
         run: str,
         work: Coroutine[Any, Any, FinishedRun],
         interrupt: Callable[[], None] | None,
-        held: ExitStack,
+        resources: ExitStack,
     ) -> None:
         self.directory = directory
         self.run = run
         self._interrupt = interrupt
-        self._held = held
+        self._resources = resources
         self._is_pausing = False
         self._loop = asyncio.get_running_loop()
         self._task = self._loop.create_task(work)
@@ -109,9 +109,9 @@ class RunHandle:
         if not self._task.done():
             self._loop.call_soon_threadsafe(self._cancel, now)
 
-    def hold(self, stack: ExitStack) -> None:
+    def close_at_end(self, stack: ExitStack) -> None:
         """Closes `stack` when the run ends."""
-        self._held.push(stack)
+        self._resources.push(stack)
 
     def _cancel(self, now: bool) -> None:
         if now or self._interrupt is None:
@@ -122,7 +122,7 @@ class RunHandle:
 
     def _close(self, task: asyncio.Task[FinishedRun]) -> None:
         _active.pop(self.directory.resolve(), None)
-        self._held.close()
+        self._resources.close()
         if not task.cancelled():
             task.exception()  # otherwise asyncio logs an exception that nobody retrieved
 
@@ -130,13 +130,13 @@ class RunHandle:
 _active: dict[Path, RunHandle] = {}
 
 
-def finished_handle(finished: FinishedRun, held: ExitStack | None = None) -> RunHandle:
+def finished_handle(finished: FinishedRun, resources: ExitStack | None = None) -> RunHandle:
     """The handle of a run that has already finished or paused."""
 
     async def work() -> FinishedRun:
         return finished
 
-    return RunHandle(finished.directory, finished.run, work(), None, held or ExitStack())
+    return RunHandle(finished.directory, finished.run, work(), None, resources or ExitStack())
 
 
 def active_run(source: LedgerSource) -> RunHandle:

@@ -25,32 +25,34 @@ from forum_runner.ledger.source import find_ledger
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, decode_wave_plan
 from forum_runner.workspace import Workspace
 
-# The fields of adapters that name variables.
+# The fields of adapters that name environment variables.
 ENV_FIELDS = ("api_key_env", "proxy_env")
 
 
 class NoCredentialError(ForumError):
-    """A variable that the roster names is not set."""
+    """An environment variable that the roster names is not set."""
 
     exit_code = ExitCode.NO_CREDENTIAL
 
     def __init__(self, missing: Mapping[str, Sequence[str]]) -> None:
         self.missing = missing
-        super().__init__(f"the roster needs variables that are not set: {_listed(missing)}; nothing was run")
+        super().__init__(
+            f"the roster needs environment variables that are not set: {_variable_list(missing)}; nothing was run"
+        )
 
 
 class UnusableCredentialError(ForumError):
-    """A variable does not contain a key that a header can carry."""
+    """The value of an environment variable cannot be sent in an HTTP header."""
 
     exit_code = ExitCode.NO_CREDENTIAL
 
     def __init__(self, unusable: Mapping[str, Sequence[str]]) -> None:
         self.unusable = unusable
         reason = "a key cannot contain spaces, line ends or other control characters"
-        super().__init__(f"unusable variables, because {reason}: {_listed(unusable)}; nothing was run")
+        super().__init__(f"unusable environment variables: {_variable_list(unusable)}; {reason}; nothing was run")
 
 
-def _listed(variables: Mapping[str, Sequence[str]]) -> str:
+def _variable_list(variables: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(f"{name} (for {', '.join(adapters)})" for name, adapters in sorted(variables.items()))
 
 
@@ -90,14 +92,14 @@ class PreparedRun:
 
 
 def prepare(compiled: Compiled, request: RunRequest, workspace: Workspace, *, is_complete: bool = True) -> PreparedRun:
-    """Checks everything that a run needs, so that nothing is missing halfway through."""
+    """Checks everything that a run needs. Without `is_complete`, secrets and credentials may be missing."""
     plan, data = compiled.plan, compiled.data or b""
     to_reuse: frozenset[str] = frozenset()
     if request.tasks:
-        data, to_reuse = _part(plan, data, request.tasks)
+        data, to_reuse = _narrow_plan(plan, data, request.tasks)
         plan = decode_wave_plan(data)
     if request.uses_script and compiled.answers is None:
-        raise UsageError("the workflow names no script; give one with --scripted FILE")
+        raise UsageError("the workflow has no script; pass one with --scripted FILE")
     answers_from = request.answers_from
     recorded = None if answers_from is None else recorded_run(find_ledger(answers_from, workspace))
     prepared = PreparedRun(plan, data, _invocation(compiled, request, recorded), recorded, to_reuse=to_reuse)
@@ -121,29 +123,29 @@ def _invocation(compiled: Compiled, request: RunRequest, recorded: RecordedRun |
 
 
 def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete: bool = True) -> PreparedRun:
-    """Adds the values of secret inputs and of the variables that must not be recorded."""
-    wanted = prepared.plan.secret_names()
-    missing = sorted(name for name in wanted if name not in given)
+    """Adds the values of secret inputs and of environment variables that must not be recorded."""
+    secret_names = prepared.plan.secret_names()
+    missing = sorted(name for name in secret_names if name not in given)
     if missing and is_complete and prepared.stand_in is None:
-        hint = f"give it in a file with --inputs FILE, or with --input {missing[0]}=VALUE"
+        hint = f"pass it in a file with --inputs FILE, or with --input {missing[0]}=VALUE"
         raise UsageError(f"the secret input '{missing[0]}' has no value; {hint}")
-    secrets = {name: _as_text(given[name]) for name in wanted if name in given}
+    secrets = {name: _as_text(given[name]) for name in secret_names if name in given}
     for name, value in secrets.items():
         if len(value) < LEAST_CHARACTERS:
             reason = f"with fewer than {LEAST_CHARACTERS} characters it cannot be distinguished from other text"
             raise UsageError(f"the secret input '{name}' is too short: {reason}")
     if prepared.stand_in is None:
-        called = _called_adapters(prepared)
-        _check_types(called)
+        adapters_used = _called_adapters(prepared)
+        _check_types(adapters_used)
         if is_complete:
-            _check_credentials(called)
+            _check_credentials(adapters_used)
     scrubbed = secret_variables(prepared.plan) | {name: value for name, value in secrets.items() if value}
-    for name in wanted:
+    for name in secret_names:
         scrubbed |= {f"{name}, part {number}": text for number, text in enumerate(_texts_in(given.get(name)), 1)}
-    _check_is_clean(prepared, scrubbed)
+    _check_contains_no_secret(prepared, scrubbed)
     if prepared.stand_in is not None:
         # A script does not need the value, so the name replaces it. A recorded run has only the name.
-        unknown = wanted if prepared.recorded is not None else missing
+        unknown = secret_names if prepared.recorded is not None else missing
         secrets |= {name: f"[secret: {name}]" for name in unknown}
     return replace(prepared, secrets=secrets, scrubbed=scrubbed)
 
@@ -169,7 +171,7 @@ def _as_text(value: Any) -> str:
 
 
 def _called_adapters(prepared: PreparedRun) -> dict[str, Mapping[str, Any]]:
-    """The adapters that tasks can reach by their ladders and judges. Reused tasks call nothing."""
+    """The adapters that tasks can call through their ladders and judges. Reused tasks call none."""
     plan = prepared.plan
     found: set[str] = set()
     for task in plan.tasks.values():
@@ -182,7 +184,7 @@ def _called_adapters(prepared: PreparedRun) -> dict[str, Mapping[str, Any]]:
 
 
 def _check_types(adapters: Mapping[str, Mapping[str, Any]]) -> None:
-    """A package that provides a type may be missing or broken."""
+    """Refuses adapters whose type cannot be loaded, because its package is missing or broken."""
     for name, settings in adapters.items():
         try:
             make_adapter(name, settings)
@@ -201,16 +203,16 @@ def _credentials(adapters: Mapping[str, Mapping[str, Any]]) -> dict[str, list[st
 
 def variables_not_set(prepared: PreparedRun) -> list[str]:
     """The variables without which the run cannot start."""
-    return [] if prepared.stand_in is not None else sorted(_not_set(_credentials(_called_adapters(prepared))))
+    return [] if prepared.stand_in is not None else sorted(_unset_variables(_credentials(_called_adapters(prepared))))
 
 
-def _not_set(named: Mapping[str, list[str]]) -> dict[str, list[str]]:
+def _unset_variables(named: Mapping[str, list[str]]) -> dict[str, list[str]]:
     return {variable: users for variable, users in named.items() if not os.environ.get(variable)}
 
 
 def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> None:
     named = _credentials(adapters)
-    missing = _not_set(named)
+    missing = _unset_variables(named)
     if missing:
         raise NoCredentialError(missing)
     keys = {settings["api_key_env"] for settings in adapters.values() if "api_key_env" in settings}
@@ -219,8 +221,8 @@ def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> None:
         raise UnusableCredentialError(unusable)
 
 
-def _check_is_clean(prepared: PreparedRun, scrubbed: Mapping[str, str]) -> None:
-    """The wave plan and the script are stored as they are, so they must not contain secrets."""
+def _check_contains_no_secret(prepared: PreparedRun, scrubbed: Mapping[str, str]) -> None:
+    """Refuses a secret in the wave plan or the script, which are stored unchanged."""
     answers = prepared.invocation.answers
     script = b"" if answers is None else json.dumps(answers, ensure_ascii=False).encode()
     for name, value in scrubbed.items():
@@ -230,30 +232,30 @@ def _check_is_clean(prepared: PreparedRun, scrubbed: Mapping[str, str]) -> None:
                 raise UsageError(f"the {place} contains the value of {name}, which would be recorded; remove it")
 
 
-def _part(plan: WavePlan, data: bytes, selected: TaskSelection) -> tuple[bytes, frozenset[str]]:
-    """The wave plan with the selected tasks and those that they depend on, and the tasks among them to reuse."""
-    known = Dependencies(plan)
-    selected_ids = _selected_ids(known, selected)
-    needed = known.ancestors(selected_ids) - selected_ids
+def _narrow_plan(plan: WavePlan, data: bytes, selected: TaskSelection) -> tuple[bytes, frozenset[str]]:
+    """The wave plan of the selected tasks and their dependencies, and the dependencies, whose results are reused."""
+    dependencies = Dependencies(plan)
+    selected_ids = _selected_ids(dependencies, selected)
+    needed = dependencies.ancestors(selected_ids) - selected_ids
     return keep_tasks(data, selected_ids | needed), frozenset(needed)
 
 
-def _selected_ids(known: Dependencies, selected: TaskSelection) -> set[str]:
-    """The tasks to run, whether or not an earlier run has results for them."""
+def _selected_ids(dependencies: Dependencies, selected: TaskSelection) -> set[str]:
+    """The tasks to run, even if an earlier run has results for them."""
     if selected.only and (selected.start or selected.until):
         raise UsageError("--only cannot be combined with --from or --until")
     if selected.only:
-        return known.all_named(selected.only)
-    first, last = known.all_named(selected.start), known.all_named(selected.until)
-    after, before = first | known.descendants(first), last | known.ancestors(last)
+        return dependencies.all_named(selected.only)
+    first, last = dependencies.all_named(selected.start), dependencies.all_named(selected.until)
+    tasks_after, tasks_before = first | dependencies.descendants(first), last | dependencies.ancestors(last)
     if not selected.until:
-        return after
+        return tasks_after
     if not selected.start:
-        return before
+        return tasks_before
     for name in selected.start:
-        if known.named(name).isdisjoint(before):
+        if dependencies.named(name).isdisjoint(tasks_before):
             raise UsageError(f"--from '{name}' has no effect: no task of --until comes after it")
     for name in selected.until:
-        if known.named(name).isdisjoint(after):
+        if dependencies.named(name).isdisjoint(tasks_after):
             raise UsageError(f"--until '{name}' cannot be reached from any task of --from")
-    return after & before
+    return tasks_after & tasks_before

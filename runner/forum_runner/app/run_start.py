@@ -15,8 +15,8 @@ from forum_runner.app.forecast import forecast
 from forum_runner.app.invocation import Invocation, read_invocation
 from forum_runner.app.open_run import DETERMINISTIC
 from forum_runner.app.requests import Inputs, ResumeRequest, RetryRequest, RunRequest
-from forum_runner.app.resume import FoundRun, changed_files, find_run, relocated
-from forum_runner.app.resume_inputs import check_secrets, secrets_given_again
+from forum_runner.app.resume import FoundRun, changed_files, find_run, relocate
+from forum_runner.app.resume_inputs import check_secrets, read_secrets
 from forum_runner.app.reuse import Reuse
 from forum_runner.app.run_handle import RunHandle, finished_handle
 from forum_runner.app.run_preparation import PreparedRun, prepare, with_secrets
@@ -32,7 +32,7 @@ from forum_runner.workspace import Workspace
 
 
 def start(workspace: Workspace, request: RunRequest | ResumeRequest | RetryRequest, services: RunServices) -> RunHandle:
-    """Starts what is requested, in the running event loop."""
+    """Starts, resumes or retries a run in the running event loop."""
     if isinstance(request, RunRequest):
         return _start_new(workspace, request.in_workspace(workspace), services)
     found = find_run(find_ledger(request.run, workspace))
@@ -46,13 +46,13 @@ def start(workspace: Workspace, request: RunRequest | ResumeRequest | RetryReque
 async def repeat(
     workspace: Workspace, request: RunRequest, times: int, services: RunServices
 ) -> AsyncIterator[RunHandle]:
-    """Starts the same run again when the one before has finished. Stops after a run that paused."""
+    """Starts a run several times, each after the previous one has finished. Stops after a run that paused."""
     request = request.in_workspace(workspace)
     prepared = _prepare(workspace, request, services.observer)
     # Repetitions measure how often a task passes: a cached result would pass every time.
     with _reuse(workspace, request, prepared, uses_cache=False) as reuse:
         for _ in range(times):
-            reuse.forget_what_was_run()
+            reuse.reset_tasks_run()
             handle = start_run(
                 prepared, replace(services, reuse=reuse), workspace, is_deterministic=request.is_deterministic
             )
@@ -72,14 +72,14 @@ def forecast_run(workspace: Workspace, request: RunRequest, observer: Observer) 
 def _start_new(
     workspace: Workspace, request: RunRequest, services: RunServices, retried: LedgerSource | None = None
 ) -> RunHandle:
-    """`retried` is an earlier run: all of its results that have not changed are reused."""
+    """Starts a new run. `retried` is an earlier run, whose results are reused unless they have changed."""
     prepared = _prepare(workspace, request, services.observer)
     reuse = _reuse(workspace, request, prepared) if retried is None else Reuse(prepared, retried, cache=None)
-    with ExitStack() as held:
-        services = replace(services, reuse=held.enter_context(reuse))
+    with ExitStack() as stack:
+        services = replace(services, reuse=stack.enter_context(reuse))
         is_deterministic, out = request.is_deterministic, request.out
         handle = start_run(prepared, services, workspace, is_deterministic=is_deterministic, out=out)
-        handle.hold(held.pop_all())
+        handle.close_at_end(stack.pop_all())
         return handle
 
 
@@ -98,24 +98,24 @@ def _reuse(workspace: Workspace, request: RunRequest, prepared: PreparedRun, *, 
     base = None if request.base is None else find_ledger(request.base, workspace)
     if base is None and prepared.to_reuse:
         base = _last_run(prepared, workspace.runs)
-    cache = _cache(workspace, prepared, request.cached) if uses_cache else None
+    cache = _cache(workspace, prepared, request.cache_run) if uses_cache else None
     return Reuse(prepared, base, cache, prepared.to_reuse if request.tasks.needs_base else None)
 
 
-def _cache(workspace: Workspace, prepared: PreparedRun, cached: Path | None) -> ResultCache | None:
-    """Scripted runs neither read nor write the workspace's cache."""
-    if cached is not None:
-        return RunCache(cached)
+def _cache(workspace: Workspace, prepared: PreparedRun, cache_run: Path | None) -> ResultCache | None:
+    """The cache of a run. Scripted runs neither read nor write the cache of the workspace."""
+    if cache_run is not None:
+        return RunCache(cache_run)
     return DirectoryCache(workspace.cache) if prepared.stand_in is None else None
 
 
 def _last_run(prepared: PreparedRun, runs: Path) -> LedgerSource:
-    """The latest run of a workflow of this name, live or scripted as the new one is: ids sort by time."""
+    """The latest run of a workflow with this name in the same mode (live or scripted). Run ids sort by time."""
     workflow, is_live = prepared.plan.metadata.name, prepared.stand_in is None
     for directory in sorted((path for path in runs.glob("*") if path.is_dir()), reverse=True):
         if workflow_of(directory) == workflow and (mode_of(directory) == "live") == is_live:
             return ledger_at(directory)
-    raise UsageError(f"there is no earlier run of '{workflow}' in '{runs}'; name one with --base RUN")
+    raise UsageError(f"there is no earlier run of '{workflow}' in '{runs}'; choose a run with --base RUN")
 
 
 def _resume(workspace: Workspace, request: ResumeRequest, found: FoundRun, services: RunServices) -> RunHandle:
@@ -123,25 +123,25 @@ def _resume(workspace: Workspace, request: ResumeRequest, found: FoundRun, servi
     original = None if request.started_with is None else request.started_with.in_workspace(workspace)
     if original is None:
         prepared = found.prepare(read_invocation(found.directory), root)
-        secrets: Mapping[str, Any] = secrets_given_again(prepared.plan, request.inputs.in_workspace(workspace))
+        secrets: Mapping[str, Any] = read_secrets(prepared.plan, request.inputs.in_workspace(workspace))
     else:
-        prepared, secrets = _started_with(workspace, original, found, root)
+        prepared, secrets = _prepare_from_request(workspace, original, found, root)
     check_secrets(prepared.plan, secrets)
     prepared = with_secrets(prepared, secrets)
     if request.engine is not None:
         prepared = replace(prepared, invocation=structs.replace(prepared.invocation, engine=request.engine))
-    _notice_changes(prepared, services.observer)
-    base, among = prepared.invocation.base, prepared.invocation.among
+    _report_changes(prepared, services.observer)
+    base, eligible_tasks = prepared.invocation.base, prepared.invocation.among
     source = None if base is None or not base.is_dir() else ledger_at(base)
-    cache = _cache(workspace, prepared, None if original is None else original.cached)
-    with ExitStack() as held:
-        services = replace(services, reuse=held.enter_context(Reuse(prepared, source, cache, among)))
+    cache = _cache(workspace, prepared, None if original is None else original.cache_run)
+    with ExitStack() as stack:
+        services = replace(services, reuse=stack.enter_context(Reuse(prepared, source, cache, eligible_tasks)))
         handle = resume_run(found.directory, prepared, services, found.start)
-        handle.hold(held.pop_all())
+        handle.close_at_end(stack.pop_all())
         return handle
 
 
-def _started_with(
+def _prepare_from_request(
     workspace: Workspace, original: RunRequest, found: FoundRun, root: Path | None
 ) -> tuple[PreparedRun, Mapping[str, Any]]:
     """The run and its secret inputs, from the request that started it."""
@@ -157,43 +157,43 @@ def _started_with(
     return found.prepare(invocation, root), compiled.secrets
 
 
-def _notice_changes(prepared: PreparedRun, observer: Observer) -> None:
+def _report_changes(prepared: PreparedRun, observer: Observer) -> None:
     changed, base = changed_files(prepared), prepared.invocation.base
     if changed:
-        named = f"'{changed[0]}'" + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
-        observer.notice(f"{named} changed since the run started; the run keeps its plan, --failed uses the changes")
+        files = f"'{changed[0]}'" + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
+        observer.notice(f"{files} changed since the run started; the run keeps its plan, --failed uses the changes")
     if base is not None and not base.is_dir():
         observer.notice(f"the run '{base}' does not exist; no more results are reused from it")
 
 
 def _retry(workspace: Workspace, request: RetryRequest, found: FoundRun, services: RunServices) -> RunHandle:
     root = workspace.path(request.root)
-    before = relocated(read_invocation(found.directory), root)
-    again = _request_again(workspace, request, before, is_deterministic=found.mode == DETERMINISTIC)
-    return _start_new(workspace, again, services, ledger_at(found.directory))
+    invocation = relocate(read_invocation(found.directory), root)
+    new_request = _retry_request(workspace, request, invocation, is_deterministic=found.mode == DETERMINISTIC)
+    return _start_new(workspace, new_request, services, ledger_at(found.directory))
 
 
-def _request_again(
-    workspace: Workspace, request: RetryRequest, before: Invocation, *, is_deterministic: bool
+def _retry_request(
+    workspace: Workspace, request: RetryRequest, invocation: Invocation, *, is_deterministic: bool
 ) -> RunRequest:
     """The request that started the run, with the inputs of `request` where they are given."""
-    given, file = request.inputs.in_workspace(workspace), before.inputs_file
+    given, file = request.inputs.in_workspace(workspace), invocation.inputs_file
     known = file if file is not None and file.is_file() else None
     return RunRequest(
-        _displayed(before.root / before.workflow, workspace.root),
-        before.root,
-        Inputs({**before.inputs, **given.texts}, given.file or known),
-        before.selected.tasks(),
-        is_scripted=before.answers is not None,
+        _display_path(invocation.root / invocation.workflow, workspace.root),
+        invocation.root,
+        Inputs({**invocation.inputs, **given.texts}, given.file or known),
+        invocation.selected.tasks(),
+        is_scripted=invocation.answers is not None,
         is_deterministic=is_deterministic,
-        script=None if before.script is None else str(before.script),
-        answers_from=None if before.answers_from is None else str(before.answers_from),
+        script=None if invocation.script is None else str(invocation.script),
+        answers_from=None if invocation.answers_from is None else str(invocation.answers_from),
         out=workspace.path(request.out),
-        engine=request.engine or before.engine,
+        engine=request.engine or invocation.engine,
     )
 
 
-def _displayed(path: Path, root: Path) -> str:
+def _display_path(path: Path, root: Path) -> str:
     """The path to display: relative to the workspace if it is inside."""
     relative = os.path.relpath(path, root)
     return str(path) if relative.startswith("..") else str(root / relative)

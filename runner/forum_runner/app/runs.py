@@ -15,8 +15,8 @@ from forum_adapters.plugins import PluginError
 from forum_adapters.registry import make_adapter
 from forum_runner.app.decision_box import DecisionBox
 from forum_runner.app.invocation import INVOCATION
-from forum_runner.app.open_run import DETERMINISTIC, open_virtually, virtual_salt
-from forum_runner.app.recorded_answers import AsRecorded
+from forum_runner.app.open_run import DETERMINISTIC, open_deterministic_ledger, virtual_salt
+from forum_runner.app.recorded_answers import RecordedPromptAdapter
 from forum_runner.app.reuse import Reuse
 from forum_runner.app.run_handle import FinishedRun, RunHandle, finished_handle
 from forum_runner.app.run_preparation import PreparedRun
@@ -37,9 +37,9 @@ from forum_runner.model import Allow
 from forum_runner.observer import ObservedEntry, Observer
 from forum_runner.workspace import Workspace
 
-_MAX_RESUMED = 50
+_MAX_RESUME_LINES = 50
 _DETERMINISTIC = {"name": "deterministic", "version": "1"}
-# Steps of a run in virtual time before other tasks of the event loop get their turn.
+# Steps of a run in virtual time before other tasks of the event loop run.
 _VIRTUAL_STEPS = 64
 
 
@@ -66,14 +66,14 @@ class _Mode:
 
 @dataclass(frozen=True, slots=True)
 class _OpenRun:
-    """A run whose ledger is open. `held` is what closes when it ends, the ledger last."""
+    """A run whose ledger is open. `resources` are closed when the run ends, the ledger last."""
 
     machine: Machine
     writer: LedgerWriter
     prepared: PreparedRun
     mode: _Mode
     services: RunServices
-    held: ExitStack
+    resources: ExitStack
 
 
 def start_run(
@@ -84,14 +84,14 @@ def start_run(
     is_deterministic: bool = False,
     out: Path | None = None,
 ) -> RunHandle:
-    """Starts a run, in the directory `out` or in one of the workspace."""
+    """Starts a run, in the directory `out` or in a directory of the workspace."""
     if out is not None:
         check_is_free(out, has_invocation=True)
     mode = _mode(prepared, is_deterministic)
     services = _with_engine(services, prepared, mode.name)
     directory = out if out is not None else _free_directory(workspace.runs, mode.run)
     reuse, invocation = services.reuse, prepared.invocation
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         writer = create_ledger(
             directory,
             run=mode.run,
@@ -102,15 +102,15 @@ def start_run(
             durability=Durability(prepared.plan.policy.durability),
             clock=mode.clock,
             salt=mode.salt,
-            # Written before the first entry: any ledger that exists can be resumed.
-            beside={INVOCATION: (invocation if reuse is None else reuse.added_to(invocation)).encoded()},
+            # Written before the first entry, so that every ledger with entries can be resumed.
+            beside={INVOCATION: (invocation if reuse is None else reuse.with_base(invocation)).encoded()},
         )
-        opened.enter_context(writer)
+        stack.enter_context(writer)
         machine = Machine(prepared.plan, _context(prepared, mode, services))
         machine.state.apply("run.opened", mode.clock.now_us, {}, {})
         services.observer.opened(mode.run, directory, prepared.plan)
-        opened.callback(services.observer.closed)
-        run = _OpenRun(machine, writer, prepared, mode, services, opened.pop_all())
+        stack.callback(services.observer.closed)
+        run = _OpenRun(machine, writer, prepared, mode, services, stack.pop_all())
         return _drive(run, is_new=True)
 
 
@@ -124,11 +124,11 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
     implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION
     mode = _Mode(mode_name, clock, clock, implementation, run)
     machine = Machine(prepared.plan, _context(prepared, mode, services))
-    with ExitStack() as opened:
-        restorer = opened.enter_context(closing(StateRestorer(machine.state, directory, start.plan)))
-        opening = open_virtually if is_deterministic else open_ledger
-        writer: LedgerWriter = opened.enter_context(
-            opening(directory, durability=durability, clock=clock, observe=restorer.observe)
+    with ExitStack() as stack:
+        restorer = stack.enter_context(closing(StateRestorer(machine.state, directory, start.plan)))
+        open_writer = open_deterministic_ledger if is_deterministic else open_ledger
+        writer: LedgerWriter = stack.enter_context(
+            open_writer(directory, durability=durability, clock=clock, observe=restorer.observe)
         )
         # Opening may have recorded torn tails, which are not part of the run.
         machine.state.seq = writer.size
@@ -137,18 +137,18 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
             mode = _Mode(mode_name, clock, SteadyClock(clock.now_us), implementation, run)
             clock.now_us = mode.now()
         if machine.state.is_sealed:
-            raise UsageError(f"run {writer.run} has finished; start another one from it with --failed")
+            raise UsageError(f"run {writer.run} has finished; start a new run from it with --failed")
         services.observer.opened(run, directory, prepared.plan)
-        opened.callback(services.observer.closed)
-        services.observer.recalled(_recorded(directory))
+        stack.callback(services.observer.closed)
+        services.observer.recalled(_observed_entries(directory))
         if not is_deterministic and machine.is_waiting(clock.now_us):
-            return finished_handle(FinishedRun(directory, run, Outcome("paused", "gate")), opened.pop_all())
-        services.observer.resumed(islice(describe_resume(machine.state, clock.now_us), _MAX_RESUMED))
-        resumed = _OpenRun(machine, writer, prepared, mode, services, opened.pop_all())
+            return finished_handle(FinishedRun(directory, run, Outcome("paused", "gate")), stack.pop_all())
+        services.observer.resumed(islice(describe_resume(machine.state, clock.now_us), _MAX_RESUME_LINES))
+        resumed = _OpenRun(machine, writer, prepared, mode, services, stack.pop_all())
         return _drive(resumed, is_new=False)
 
 
-def _recorded(directory: Path) -> Iterator[ObservedEntry]:
+def _observed_entries(directory: Path) -> Iterator[ObservedEntry]:
     for entry in read_entries(directory):
         yield entry.seq, read_time(entry.at), entry.kind, entry.data
 
@@ -167,7 +167,7 @@ def _mode(prepared: PreparedRun, is_deterministic: bool) -> _Mode:
 
 
 def _free_directory(runs: Path, run: str) -> Path:
-    """Deterministic runs of a plan share one id: a number distinguishes their directories."""
+    """A directory that does not exist yet. Deterministic runs of a plan have one id, so a number is added to it."""
     keep_out_of_git(runs)
     directory = runs / run
     for number in count(2):
@@ -203,9 +203,9 @@ def _drive(run: _OpenRun, *, is_new: bool) -> RunHandle:
     recorder = Recorder(run.writer, machine.state, scrubber, watch)
     directory, name = run.writer.directory, run.writer.run
     if mode.name == DETERMINISTIC:
-        virtual = VirtualDriver(machine, recorder, _predictable, scrubber, mode.clock)
-        work = _finish(run, lambda: _in_turns(virtual.steps(is_new=is_new)))
-        return RunHandle(directory, name, work, None, run.held)
+        virtual = VirtualDriver(machine, recorder, _make_predictable_adapter, scrubber, mode.clock)
+        work = _finish(run, lambda: _run_in_turns(virtual.steps(is_new=is_new)))
+        return RunHandle(directory, name, work, None, run.resources)
     box = DecisionBox(directory)
     box.clear()
     engine = _engine(run, scrubber)
@@ -215,10 +215,10 @@ def _drive(run: _OpenRun, *, is_new: bool) -> RunHandle:
         driver.interrupt()
         observer.stopping()
 
-    return RunHandle(directory, name, _finish(run, lambda: driver.run(is_new=is_new)), pause, run.held)
+    return RunHandle(directory, name, _finish(run, lambda: driver.run(is_new=is_new)), pause, run.resources)
 
 
-async def _in_turns(steps: Generator[None, None, Outcome]) -> Outcome:
+async def _run_in_turns(steps: Generator[None, None, Outcome]) -> Outcome:
     """Runs a driver in virtual time, and lets other tasks of the event loop run in between."""
     for number in count(1):
         try:
@@ -234,7 +234,7 @@ async def _in_turns(steps: Generator[None, None, Outcome]) -> Outcome:
 async def _finish(run: _OpenRun, drive: Callable[[], Awaitable[Outcome]]) -> FinishedRun:
     """Drives the run, closes its ledger, and lets later runs find its results."""
     directory = run.writer.directory
-    with run.held:
+    with run.resources:
         try:
             finished = FinishedRun(directory, run.writer.run, await drive())
         except LedgerBrokenError as error:
@@ -246,19 +246,21 @@ async def _finish(run: _OpenRun, drive: Callable[[], Awaitable[Outcome]]) -> Fin
     reuse = run.services.reuse
     if reuse is None:
         return finished
-    reuse.keep(directory)
+    reuse.store_results(directory)
     return replace(finished, decisions=tuple(reuse.decisions))
 
 
 def _engine(run: _OpenRun, scrubber: Scrubber) -> Engine:
     recorded, make = run.prepared.recorded, run.services.make_engine
     if recorded is not None:
-        return LocalEngine(lambda name, settings: AsRecorded(make_adapter(name, settings), recorded.run, scrubber))
+        return LocalEngine(
+            lambda name, settings: RecordedPromptAdapter(make_adapter(name, settings), recorded.run, scrubber)
+        )
     return LocalEngine() if make is None else make()
 
 
 def _with_engine(services: RunServices, prepared: PreparedRun, mode: str) -> RunServices:
-    """Loads the engine before anything starts, in case it is not installed. Runs that make no calls need none."""
+    """Loads the engine before anything starts, because it may not be installed. Runs without calls need no engine."""
     if mode == DETERMINISTIC or prepared.recorded is not None or services.make_engine is not None:
         return services
     try:
@@ -267,7 +269,7 @@ def _with_engine(services: RunServices, prepared: PreparedRun, mode: str) -> Run
         raise UsageError(str(error)) from error
 
 
-def _predictable(name: str, settings: Mapping[str, Any]) -> Predictable:
+def _make_predictable_adapter(name: str, settings: Mapping[str, Any]) -> Predictable:
     adapter = make_adapter(name, settings)
     if not isinstance(adapter, Predictable):
         raise UsageError(f"the adapter '{name}' cannot answer in virtual time")

@@ -13,7 +13,7 @@ from forum_runner.write_file import is_leftover
 
 
 def keep_out_of_git(runs: Path) -> None:
-    """Adds a .gitignore: runs contain prompts and outputs, which rarely belong in a repository."""
+    """Adds a .gitignore, because runs contain prompts and outputs, which rarely belong in a repository."""
     folder = runs.parent
     if folder.name == RUNS.parent.name and not folder.exists():
         folder.mkdir(parents=True)
@@ -27,7 +27,7 @@ def check_is_free(directory: Path, *, has_invocation: bool) -> None:
     that file.
     """
     try:
-        # A ledger explains best why the directory is refused.
+        # The ledger comes first, because it explains best why the directory is refused.
         found = sorted(directory.iterdir(), key=lambda path: (path.name != LEDGER, path.name))
     except FileNotFoundError:
         return
@@ -40,19 +40,19 @@ def check_is_free(directory: Path, *, has_invocation: bool) -> None:
 
 def _is_left_behind(path: Path, *, has_invocation: bool) -> bool:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
-        # Another process started here, failed, and removed it.
+        # Another process started here, failed, and removed the file.
         return True
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return False
     if path.name in (LEDGER, BODIES):
-        return found.st_size == 0
+        return status.st_size == 0
     return has_invocation and (is_leftover(path, (INVOCATION,)) or _is_invocation(path))
 
 
 def _is_invocation(path: Path) -> bool:
-    """Another file may have the same name."""
+    """Whether the file is an invocation: an unrelated file may have the same name."""
     if path.name != INVOCATION:
         return False
     try:

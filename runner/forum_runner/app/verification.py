@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forum_runner.app.proofs import read_bytes, read_pin, read_verifier_key, write_pin
-from forum_runner.app.requests import RedactionRequest, Trusted, person_name
+from forum_runner.app.requests import RedactionRequest, TrustedReferences, checked_person_name
 from forum_runner.errors import UsageError
 from forum_runner.ledger.checkpoint import PIN, Checkpoint, open_checkpoint
 from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS
@@ -17,24 +17,24 @@ from forum_runner.ledger.verification.report import LedgerFinding, Level, Unwrit
 from forum_runner.ledger.verification.seal_level import Expected
 from forum_runner.ledger.verification.verifier import ALL_LEVELS, VerifyRequest, verify
 
-# More than any checkpoint or proof has.
+# Larger than any checkpoint or proof.
 _MAX_FILE_BYTES = 1 << 20
 
 
-def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: Trusted) -> VerifyReport:
-    """Verifies these levels, or all that are possible."""
+def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: TrustedReferences) -> VerifyReport:
+    """Verifies a ledger at these levels, or at all that are possible."""
     if levels is not None:
         unavailable = sorted(levels & {3, 4}) if source.directory is None else []
         if unavailable:
             raise UsageError(f"level {unavailable[0]} needs the run directory, but '{source.name}' is a ledger file")
-        if 5 not in levels and trusted != Trusted():
-            raise UsageError("level 5 compares a head, checkpoint, key or pin, but it is not among the levels")
-    # The higher levels mean nothing unless bytes and chain are valid.
+        if 5 not in levels and trusted != TrustedReferences():
+            raise UsageError("a head, checkpoint, key or pin is compared at level 5, which is not selected")
+    # Higher levels have no meaning unless bytes and chain are valid.
     return verify(source, _request(source, trusted, (levels or ALL_LEVELS) | {1, 2}))
 
 
-def verify_given(source: LedgerSource, levels: frozenset[int] | None, trusted: Trusted) -> VerifyReport:
-    """As `verify_ledger`, for a file that may not be a ledger: it is then reported as such, not as incomplete."""
+def verify_file(source: LedgerSource, levels: frozenset[int] | None, trusted: TrustedReferences) -> VerifyReport:
+    """Verifies a file that may not be a ledger. Reports such a file as not a ledger, instead of as incomplete."""
     report = verify_ledger(source, levels, trusted)
     if report.is_ledger or is_called_a_ledger(source):
         return replace(report, is_ledger=True)
@@ -42,7 +42,7 @@ def verify_given(source: LedgerSource, levels: frozenset[int] | None, trusted: T
 
 
 def _as_one_line(report: VerifyReport) -> VerifyReport:
-    """The report if bytes without a line end count as one line that is not an entry."""
+    """The report for bytes without a line end, which count as one line that is not an entry."""
     reasons = {level.level: level.reason or "level 1 failed" for level in report.levels}
     levels = (Level(1, "fail", 0), Level(2, "ok"), *(Level(n, "not checked", reason=reasons[n]) for n in (3, 4, 5)))
     finding = LedgerFinding("L102", 0, "no line is an entry: the file has no line end")
@@ -50,7 +50,7 @@ def _as_one_line(report: VerifyReport) -> VerifyReport:
 
 
 def update_pin(path: Path, report: VerifyReport) -> None:
-    """Stores the head of a valid ledger. An invalid one leaves the pin unchanged."""
+    """Stores the head of a valid ledger in the pin. An invalid ledger leaves the pin unchanged."""
     if report.verdict is Verdict.VALID and report.run and report.root:
         try:
             write_pin(path, Checkpoint(report.run, report.entries, bytes.fromhex(report.root)))
@@ -58,8 +58,8 @@ def update_pin(path: Path, report: VerifyReport) -> None:
             raise UnwrittenPinError(report, str(error)) from error
 
 
-def _request(source: LedgerSource, trusted: Trusted, levels: frozenset[int]) -> VerifyRequest:
-    """The key belongs to the given checkpoint or, without one, to the checkpoint in the run directory."""
+def _request(source: LedgerSource, trusted: TrustedReferences, levels: frozenset[int]) -> VerifyRequest:
+    """The request to the verifier. The key is for the given checkpoint or else for the one in the run directory."""
     key = read_verifier_key(trusted.key) if trusted.key else None
     expected: list[Expected] = []
     faults: list[LedgerFinding] = []
@@ -70,22 +70,22 @@ def _request(source: LedgerSource, trusted: Trusted, levels: frozenset[int]) -> 
         else:
             expected.append(Expected("given", opened, key.name if key else None))
     elif key is not None and (source.directory is None or not (source.directory / CHECKPOINT).exists()):
-        raise UsageError(f"there is no checkpoint to verify with the key '{key.name}'; give one with --checkpoint FILE")
+        raise UsageError(f"there is no checkpoint to verify with the key '{key.name}'; pass one with --checkpoint FILE")
     pin = read_pin(trusted.pin) if trusted.pin else None
     if pin is not None:
         expected.append(Expected(PIN, pin))
-    own_key = key if trusted.checkpoint is None else None
-    return VerifyRequest(levels, expected, trusted.head, faults, key=own_key)
+    directory_key = key if trusted.checkpoint is None else None
+    return VerifyRequest(levels, expected, trusted.head, faults, key=directory_key)
 
 
-def verify_proof(path: Path, trusted: Trusted) -> VerifiedProof:
+def verify_proof(path: Path, trusted: TrustedReferences) -> VerifiedProof:
     from forum_runner.ledger.proof import check_proof
 
     key = read_verifier_key(trusted.key) if trusted.key else None
     checkpoint = read_bytes(trusted.checkpoint, _MAX_FILE_BYTES) if trusted.checkpoint else None
     pin = read_pin(trusted.pin) if trusted.pin else None
     if trusted.pin is not None and pin is None:
-        raise UsageError(f"there is no pin '{trusted.pin}' to compare the proof with")
+        raise UsageError(f"cannot compare the proof with the pin: there is no pin '{trusted.pin}'")
     report = check_proof(read_bytes(path, _MAX_FILE_BYTES), checkpoint=checkpoint, key=key, pin=pin)
     is_vouched = not report.findings and (key is not None or checkpoint is not None or pin is not None)
     claim = report.proof.claim() if report.proof is not None else None
@@ -94,7 +94,7 @@ def verify_proof(path: Path, trusted: Trusted) -> VerifiedProof:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedProof:
-    """`is_vouched`: a checkpoint, key or pin from elsewhere confirms the root that the proof leads to."""
+    """The result of checking a proof. `is_vouched`: a trusted checkpoint, key or pin confirms the root of the proof."""
 
     verdict: Verdict
     claim: str | None
@@ -103,8 +103,8 @@ class VerifiedProof:
 
 
 @dataclass(frozen=True, slots=True)
-class Redacted:
-    """`seq` is the number of the entry that records the redaction, and `head` the hash of the last line."""
+class RedactionResult:
+    """A redaction. `seq` is the number of the entry that records it, and `head` the hash of the ledger's last line."""
 
     run: str
     directory: Path
@@ -113,14 +113,14 @@ class Redacted:
     is_sealed: bool
 
 
-def redact_body(source: LedgerSource, request: RedactionRequest) -> Redacted:
+def redact_body(source: LedgerSource, request: RedactionRequest) -> RedactionResult:
     from forum_runner.app.open_run import open_run
 
-    actor = f"person:{person_name(request.by)}"
+    actor = f"person:{checked_person_name(request.by)}"
     directory = run_directory(source, "redacting needs the run directory")
     for folder in (directory, directory / OUTPUTS):
         if folder.exists() and not os.access(folder, os.W_OK):
-            raise UsageError(f"'{folder}' is not writable, so nothing can be redacted in it")
+            raise UsageError(f"cannot redact the body: '{folder}' is not writable")
     with open_run(directory) as ledger:
         recorded = ledger.redact(request.seq, request.body, request.reason, actor=actor)
-        return Redacted(ledger.run, directory, recorded, ledger.head, ledger.is_sealed)
+        return RedactionResult(ledger.run, directory, recorded, ledger.head, ledger.is_sealed)

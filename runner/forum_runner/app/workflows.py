@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
-class _Beside(str):
+class _ExternalName(str):
     """The displayed name of a file that is not part of the bundle."""
 
     __slots__ = ()
@@ -33,8 +33,10 @@ class _Beside(str):
 # Without slots, because `plan` is cached.
 @dataclass(frozen=True)
 class Compiled:
-    """`data` is the wave plan and `digest` its digest, if there are no errors. `sources` are the files that were read:
-    no output may overwrite them."""
+    """A compiled workflow. `data` is the wave plan and `digest` its digest, if there are no errors.
+
+    `sources` are the files that were read: an output must not overwrite them.
+    """
 
     report: Report
     sources: tuple[Path, ...]
@@ -57,7 +59,7 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """`text` is None if the workflow has errors."""
+    """A drawing of a workflow. `text` is None if the workflow has errors."""
 
     report: Report
     text: str | None
@@ -73,8 +75,8 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """The inputs and the script that a command gives with a workflow, findings about their files, and their texts."""
+class _ExternalInputs:
+    """Inputs and a script from outside the bundle, with the findings about their files and the texts of these files."""
 
     values: Mapping[str, InputValue]
     answers: tuple[ScriptAnswer, ...] | None
@@ -86,11 +88,11 @@ def check(paths: Sequence[str], root: Path | None, inputs: Inputs) -> Report:
     """Checks files, each with everything that it names. A file without a workflow is checked manifest by manifest."""
     findings: list[ManifestFinding] = []
     texts: dict[str, str] = {}
-    given = _given(inputs)
+    external = _read_external_inputs(inputs)
     for path in paths:
         entry = _entry(path, root)
-        result = check_file(Bundle(DiskFiles(entry.root)), entry.path, entry.name, given.values)
-        report = _report(entry.root, result, given)
+        result = check_file(Bundle(DiskFiles(entry.root)), entry.path, entry.name, external.values)
+        report = _report(entry.root, result, external)
         findings += report.findings
         texts |= report.texts
     return Report(in_order(findings), texts)
@@ -100,12 +102,14 @@ def compile_file(
     path: str, root: Path | None, inputs: Inputs, *, complete: bool = True, script: str | None = None
 ) -> Compiled:
     """Compiles a workflow. `complete`: every input needs a value. `script` replaces the workflow's own."""
-    entry, given = _entry(path, root), _given(inputs, script)
+    entry, external = _entry(path, root), _read_external_inputs(inputs, script)
     bundle = Bundle(DiskFiles(entry.root))
-    result = compile_workflow(bundle, entry.path, entry.name, given.values, complete=complete, answers=given.answers)
-    report = _report(entry.root, result, given)
+    result = compile_workflow(
+        bundle, entry.path, entry.name, external.values, complete=complete, answers=external.answers
+    )
+    report = _report(entry.root, result, external)
     sources = tuple(entry.root / name for name in result.sources if not is_reserved(name))
-    if errors_in(given.findings) or result.data is None:
+    if errors_in(external.findings) or result.data is None:
         return Compiled(report, sources)
     return Compiled(report, sources, result.data, result.digest, entry.root, result.answers, result.secrets)
 
@@ -119,7 +123,7 @@ def _entry(given: str, root: Path | None) -> _Entry:
         raise UsageError(f"there is no folder '{root}'")
     relative = Path(os.path.relpath(path.parent.resolve() / path.name, folder.resolve())).as_posix()
     if relative.startswith("../"):
-        raise UsageError(f"'{path}' is not below the root '{folder}'")
+        raise UsageError(f"'{path}' is not inside the root '{folder}'")
     if is_reserved(relative):
         raise UsageError(f"'{path}' begins with '{BUILT_IN}', which is reserved for forum's own files")
     if not _is_unicode(relative):
@@ -127,51 +131,51 @@ def _entry(given: str, root: Path | None) -> _Entry:
     return _Entry(folder, relative, name)
 
 
-def _given(inputs: Inputs, script: str | None = None) -> _Given:
+def _read_external_inputs(inputs: Inputs, script: str | None = None) -> _ExternalInputs:
     values: dict[str, InputValue] = {}
     answers: tuple[ScriptAnswer, ...] | None = None
     findings: list[ManifestFinding] = []
     texts: dict[str, str] = {}
     if inputs.file is not None:
-        bundle, source = _open_beside(inputs.file)
+        bundle, source = _open_external(inputs.file)
         if source is not None:
             values = {n: replace(value, is_private=True) for n, value in read_inputs(bundle, source).items()}
             texts[source.name] = source.text
-        findings += (_shown(finding, inputs.file.parent) for finding in bundle.findings)
+        findings += (_with_display_name(finding, inputs.file.parent) for finding in bundle.findings)
     if script is not None:
         entry = _entry(script, None)
-        bundle, source = _open_beside(entry.root / entry.path)
+        bundle, source = _open_external(entry.root / entry.path)
         answers = () if source is None else read_script(bundle, source, entry.name)
         texts |= {} if source is None else {source.name: source.text}
-        findings += (_shown(finding, entry.root) for finding in bundle.findings)
+        findings += (_with_display_name(finding, entry.root) for finding in bundle.findings)
     values |= {name: InputValue(text, is_text=True) for name, text in inputs.texts.items()}
-    return _Given(values, answers, tuple(findings), texts)
+    return _ExternalInputs(values, answers, tuple(findings), texts)
 
 
-def _open_beside(path: Path) -> tuple[Bundle, BundleFile | None]:
-    """A file that is not part of the workflow's bundle. Findings name it as the command was given it."""
+def _open_external(path: Path) -> tuple[Bundle, BundleFile | None]:
+    """Opens a file that is not part of the bundle. Findings show its path as the user gave it."""
     bundle = Bundle(DiskFiles(path.parent))
     source = bundle.open_entry(path.name)
     if source is None:
         return bundle, None
-    shown = _Beside(path.as_posix())
-    documents = tuple(replace(document, file=shown) for document in source.documents)
-    return bundle, replace(source, name=shown, documents=documents)
+    display_name = _ExternalName(path.as_posix())
+    documents = tuple(replace(document, file=display_name) for document in source.documents)
+    return bundle, replace(source, name=display_name, documents=documents)
 
 
-def _report(root: Path, result: Compilation, given: _Given) -> Report:
-    findings = in_order([*given.findings, *(_shown(finding, root) for finding in result.findings)])
-    texts = {_shown_name(name, root): source.text for name, source in result.sources.items()}
-    return Report(findings, {**texts, **given.texts})
+def _report(root: Path, result: Compilation, external: _ExternalInputs) -> Report:
+    findings = in_order([*external.findings, *(_with_display_name(finding, root) for finding in result.findings)])
+    texts = {_display_name(name, root): source.text for name, source in result.sources.items()}
+    return Report(findings, {**texts, **external.texts})
 
 
-def _shown(finding: ManifestFinding, root: Path) -> ManifestFinding:
-    return replace(finding, place=replace(finding.place, file=_shown_name(finding.place.file, root)))
+def _with_display_name(finding: ManifestFinding, root: Path) -> ManifestFinding:
+    return replace(finding, place=replace(finding.place, file=_display_name(finding.place.file, root)))
 
 
-def _shown_name(name: str, root: Path) -> str:
-    """The path as the command was given it, so that editors and terminals can open it."""
-    if isinstance(name, _Beside) or is_reserved(name) or name == COMMAND_LINE.file:
+def _display_name(name: str, root: Path) -> str:
+    """The path as the user gave it, so that editors and terminals can open it."""
+    if isinstance(name, _ExternalName) or is_reserved(name) or name == COMMAND_LINE.file:
         return name
     return (root / name).as_posix()
 

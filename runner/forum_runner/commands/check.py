@@ -15,7 +15,7 @@ from forum_runner.commands.output import echo, wants_color, write_document
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--format",
-    "form",
+    "format_name",
     type=click.Choice(["text", "json", "github", "sarif"]),
     default="text",
     show_default=True,
@@ -25,7 +25,7 @@ from forum_runner.commands.output import echo, wants_color, write_document
 @bundle_options
 def command(
     files: tuple[str, ...],
-    form: str,
+    format_name: str,
     as_json: bool,
     root: Path | None,
     input_texts: tuple[str, ...],
@@ -33,7 +33,7 @@ def command(
 ) -> int:
     """Check manifests and report errors with their location.
 
-    Checks each FILE and everything that it names. `FILE#NAME` selects one workflow of several. A file without a
+    Checks each FILE and everything that it refers to. `FILE#NAME` selects one workflow of several. A file without a
     workflow is checked manifest by manifest.
 
     Exits 0 if there are no errors, 2 if there are, and 6 if the only errors are refusals by the policy.
@@ -44,9 +44,9 @@ def command(
     from forum_runner.report.finding_formats import render, render_text
 
     report = api.check(WORKSPACE, files, root=root, inputs=read_inputs(input_texts, inputs_file))
-    chosen = ReportFormat.JSON if as_json else ReportFormat(form)
-    if chosen is not ReportFormat.TEXT:
-        write_document(render(report, chosen))
+    report_format = ReportFormat.JSON if as_json else ReportFormat(format_name)
+    if report_format is not ReportFormat.TEXT:
+        write_document(render(report, report_format))
     elif report.findings:
         color = wants_color(sys.stdout)
         echo(render_text(report, color=color), newline=False, color=color)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from forum_runner.commands.options import WORKSPACE, covering_options, output_path
+from forum_runner.commands.options import WORKSPACE, checkpoint_options, output_path
 from forum_runner.commands.output import echo, warn_if_unsealed, write_document, write_json
 
 
 @click.command("checkpoint", short_help="Print a ledger's size and Merkle root, optionally signed.")
 @click.argument("run")
-@covering_options
+@checkpoint_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: run, size, root and checkpoint.")
 def command(run: str, size: int | None, key_file: Path | None, output: str | None, as_json: bool) -> int:
     """Print a ledger's size and Merkle root, optionally signed.
@@ -25,14 +25,14 @@ def command(run: str, size: int | None, key_file: Path | None, output: str | Non
     from forum_runner import api
 
     out = output_path(output, as_json)
-    made = api.checkpoint(WORKSPACE, run, size=size, key=key_file, out=out)
-    warn_if_unsealed(is_sealed=made.is_sealed)
+    result = api.checkpoint(WORKSPACE, run, size=size, key=key_file, out=out)
+    warn_if_unsealed(is_sealed=result.is_sealed)
     if as_json:
-        checkpoint = made.checkpoint
+        checkpoint = result.checkpoint
         facts = {"run": checkpoint.run, "size": checkpoint.size, "root": checkpoint.root.hex()}
-        write_json({**facts, "sealed": made.is_sealed, "checkpoint": made.data.decode()})
+        write_json({**facts, "sealed": result.is_sealed, "checkpoint": result.data.decode()})
     elif out is None:
-        write_document(made.data)
+        write_document(result.data)
     else:
-        echo(f"{output}: checkpoint of {made.checkpoint.size} entries")
+        echo(f"{output}: checkpoint of {result.checkpoint.size} entries")
     return 0

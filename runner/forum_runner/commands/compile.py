@@ -51,15 +51,15 @@ def command(
 
 
 def _summary(plan: WavePlan) -> str:
-    from forum_runner.report import counted, joined
+    from forum_runner.report import counted, join_lines
 
     waves = plan.waves
     head = f"{plan.metadata.name}: {counted(len(plan.tasks), 'task')} in {counted(len(waves), 'wave')}"
-    shown = [f"  wave {number}  {_listed(wave)}" for number, wave in enumerate(waves[:20], 1)]
+    lines = [f"  wave {number}  {_wave_text(wave)}" for number, wave in enumerate(waves[:20], 1)]
     if len(waves) > 20:
-        shown.append(f"  ... and {len(waves) - 20:,} more")
-    return joined([head, *shown, f"digest {plan.digest}"])
+        lines.append(f"  ... and {len(waves) - 20:,} more")
+    return join_lines([head, *lines, f"digest {plan.digest}"])
 
 
-def _listed(wave: Sequence[str]) -> str:
-    return ", ".join(wave[:8]) + (f", ... ({len(wave):,} in all)" if len(wave) > 8 else "")
+def _wave_text(wave: Sequence[str]) -> str:
+    return ", ".join(wave[:8]) + (f", ... ({len(wave):,} total)" if len(wave) > 8 else "")

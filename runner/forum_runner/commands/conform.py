@@ -38,11 +38,11 @@ def command(role: str) -> int:
 
 
 def _serve() -> int:
-    """Ends at the first error: the suite gets no answer, and starts the program again."""
-    from forum_runner.commands.run_options import keep_memory_in_check
+    """Answers requests until the first error. The suite then gets no answer, and restarts the program."""
+    from forum_runner.commands.run_options import enable_garbage_collection
     from forum_runner.conformance import read_request
 
-    keep_memory_in_check()
+    enable_garbage_collection()
     for line in sys.stdin.buffer:
         _answer(read_request(line))
     return 0

@@ -1,4 +1,4 @@
-"""Runs a coroutine in a private event loop that ends soon after it, whatever adapters have left running there.
+"""Runs a coroutine in a private event loop, which ends soon after the coroutine even if adapters left tasks running.
 
 `asyncio.run` waits for every cancelled task and every thread: an adapter that ignores its cancellation would keep the
 process alive forever.
@@ -12,24 +12,24 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from forum_runner.commands.process_exit import keep
+from forum_runner.commands.process_exit import keep_pending
 
-# For the remaining tasks, and then for generators, to clean up.
+# The time for the remaining tasks, and then for generators, to clean up.
 _PATIENCE_S = 1.0
-# Threads start on demand. One must be left for the ledger, however many an adapter blocks.
-_MOST_THREADS = 10_000
+# Threads start on demand. The ledger needs one, however many an adapter blocks.
+_MAX_THREADS = 10_000
 
 T = TypeVar("T")
 
 
 def run_main(main: Coroutine[Any, Any, T]) -> T:
-    """As `asyncio.run`, but waits only a moment for anything other than `main`.
+    """Like `asyncio.run`, but waits only a moment for anything other than `main`.
 
-    An interrupt raises KeyboardInterrupt where the code is, unless `main` handles the signal.
+    An interrupt raises KeyboardInterrupt, unless `main` handles the signal.
     """
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    loop.set_default_executor(ThreadPoolExecutor(_MOST_THREADS, "forum"))
+    loop.set_default_executor(ThreadPoolExecutor(_MAX_THREADS, "forum"))
     task = loop.create_task(main)
     try:
         return _result(loop, task)
@@ -37,7 +37,7 @@ def run_main(main: Coroutine[Any, Any, T]) -> T:
         # A second interrupt, or an adapter's exit, stops the wait; the result of `main` is kept.
         with suppress(KeyboardInterrupt, SystemExit):
             loop.run_until_complete(_end_others(loop))
-        keep(asyncio.all_tasks(loop))
+        keep_pending(asyncio.all_tasks(loop))
         asyncio.set_event_loop(None)
         loop.close()  # does not wait for its threads
 
@@ -47,7 +47,7 @@ def _result(loop: asyncio.AbstractEventLoop, task: asyncio.Task[T]) -> T:
         try:
             loop.run_until_complete(asyncio.wait({task}))
         except SystemExit:
-            # A task of an adapter raised it. Code that awaits that task gets it; nothing else ends.
+            # A task of an adapter raised SystemExit. Code that awaits the task receives it; nothing else ends.
             continue
         except KeyboardInterrupt:
             if not task.done():
@@ -64,7 +64,7 @@ async def _end_others(loop: asyncio.AbstractEventLoop) -> None:
     for task in others:
         task.cancel()
     if others:
-        _, left = await asyncio.wait(others, timeout=_PATIENCE_S)
-        if left:
-            return  # they may be inside generators, which then cannot be closed
+        _, pending = await asyncio.wait(others, timeout=_PATIENCE_S)
+        if pending:
+            return  # the tasks may be inside generators, which then cannot be closed
     await asyncio.wait({loop.create_task(loop.shutdown_asyncgens())}, timeout=_PATIENCE_S)

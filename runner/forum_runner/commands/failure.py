@@ -8,7 +8,7 @@ from forum_runner.errors import ExitCode, FileAccessError, ForumError
 
 
 def describe_failure(error: BaseException) -> tuple[str, ExitCode]:
-    """For any error but click's own, which come with the usage of the command."""
+    """The message and the exit code for any error except those of click, which also show the usage of the command."""
     if isinstance(error, OSError):
         error = FileAccessError(error)
     if isinstance(error, ForumError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forum_runner.commands.options import FILE, JSON, WORKSPACE, combined, login_name
+from forum_runner.commands.options import FILE, JSON, WORKSPACE, combine_options, login_name
 from forum_runner.commands.output import echo, write_json
 
 if TYPE_CHECKING:
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 def command() -> None:
     """List pending gates and decide them.
 
-    A decision is bound to the digest of what was displayed, and is recorded as a claim: forum does not authenticate
+    A decision is bound to the digest of the displayed document, and is recorded as a claim: forum does not authenticate
     you. A run in progress continues at once; resume a paused one with `forum resume RUN`.
     """
 
 
-_decision_options = combined(
+_decision_options = combine_options(
     click.argument("run"),
     click.argument("task"),
     click.option("--by", metavar="NAME", help="Record this name: ASCII, no spaces.  [default: your login name]"),
     click.option("--reason", metavar="TEXT", help="Record this reason."),
     click.option(
-        "--displayed", metavar="DIGEST", help="Require this digest of what is displayed, or its first characters."
+        "--displayed", metavar="DIGEST", help="Require this digest of the displayed document, or a prefix of it."
     ),
     JSON,
 )
@@ -42,15 +42,15 @@ def list_gates(run: str, as_json: bool) -> int:
     """List pending gates and the prompt or command of each."""
     from forum_runner import api
 
-    found = api.gates(WORKSPACE, run)
+    open_gates = api.gates(WORKSPACE, run)
     if as_json:
-        write_json({"at_work": found.is_running, "gates": [_document(gate) for gate in found.gates]})
+        write_json({"at_work": open_gates.is_running, "gates": [_document(gate) for gate in open_gates.gates]})
         return 0
-    if not found.gates:
+    if not open_gates.gates:
         echo("no gate is waiting for a decision")
-    for gate in found.gates:
+    for gate in open_gates.gates:
         echo(_text(gate, run), newline=False)
-    if found.gates and found.is_running:
+    if open_gates.gates and open_gates.is_running:
         echo("the run is in progress and applies a decision at once")
     return 0
 
@@ -76,7 +76,7 @@ def reject(**options: Any) -> int:
 def edit(instruction: str | None, file: Path | None, **options: Any) -> int:
     """Approve a task with another instruction."""
     if (instruction is None) == (file is None):
-        raise click.UsageError("give the instruction with either --instruction or --file")
+        raise click.UsageError("pass the instruction with either --instruction or --file")
     if file is not None:
         try:
             instruction = file.read_text(encoding="utf-8")
@@ -100,20 +100,20 @@ def _decide(
     from forum_runner.commands.event_loop import run_main
     from forum_runner.report.run_commands import command_line
 
-    who = by if by is not None else login_name()
-    request = api.DecisionRequest(run, task, decision, who, reason, displayed, instruction)
+    person = by if by is not None else login_name()
+    request = api.DecisionRequest(run, task, decision, person, reason, displayed, instruction)
     decided = run_main(api.decide(WORKSPACE, request))
-    digest, left = decided.gate.digest, decided.left
+    digest, pending = decided.gate.digest, decided.pending
     if as_json:
-        document = {"task": task, "decision": decision, "by": who, "digest": digest, "authenticated": False}
-        document |= {"edited": instruction is not None, "waiting": len(left), "at_work": decided.is_running}
+        document = {"task": task, "decision": decision, "by": person, "digest": digest, "authenticated": False}
+        document |= {"edited": instruction is not None, "waiting": len(pending), "at_work": decided.is_running}
         write_json(document)
         return 0
-    to_decide = sum(not other.is_expired for other in left)
+    to_decide = sum(not other.is_expired for other in pending)
     next_step = "the run continues" if decided.is_running else f"resume with: {command_line('resume', run)}"
     rest = f"{to_decide} more to decide" if to_decide else next_step
     edited = " with another instruction" if instruction is not None else ""
-    echo(f"{task}: {decision}{edited} by {who} (claimed), displayed as {digest[:12]}; {rest}")
+    echo(f"{task}: {decision}{edited} by {person} (claimed), displayed as {digest[:12]}; {rest}")
     return 0
 
 

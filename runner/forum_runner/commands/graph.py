@@ -9,15 +9,15 @@ import click
 from forum_runner.commands.options import WORKSPACE, bundle_options, output_path, read_inputs
 from forum_runner.commands.output import echo, show_findings, write_document
 
-_ENDINGS = {"": "text", ".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
-_ENDINGS |= {".svg": "svg"}
+_FORMATS = {"": "text", ".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
+_FORMATS |= {".svg": "svg"}
 
 
 @click.command("graph", short_help="Draw a workflow.")
 @click.argument("file")
 @click.option(
     "--format",
-    "form",
+    "format_name",
     type=click.Choice(["text", "mermaid", "dot", "svg"]),
     help="Draw in this format.  [default: by the suffix of PATH, else text]",
 )
@@ -25,7 +25,7 @@ _ENDINGS |= {".svg": "svg"}
 @bundle_options
 def command(
     file: str,
-    form: str | None,
+    format_name: str | None,
     output: str | None,
     root: Path | None,
     input_texts: tuple[str, ...],
@@ -39,21 +39,21 @@ def command(
     from forum_runner.finding import exit_code_of
     from forum_runner.graph import GraphFormat
 
-    chosen = GraphFormat(form or _by_ending(output))
+    graph_format = GraphFormat(format_name or _format_of(output))
     inputs, out = read_inputs(input_texts, inputs_file), output_path(output)
-    drawn = api.draw(WORKSPACE, file, chosen, root=root, inputs=inputs, out=out)
-    show_findings(drawn.report)
-    if drawn.text is None:
-        return exit_code_of(drawn.report.findings)
-    if out is None and chosen is GraphFormat.TEXT:
-        echo(drawn.text, newline=False)
+    drawing = api.draw(WORKSPACE, file, graph_format, root=root, inputs=inputs, out=out)
+    show_findings(drawing.report)
+    if drawing.text is None:
+        return exit_code_of(drawing.report.findings)
+    if out is None and graph_format is GraphFormat.TEXT:
+        echo(drawing.text, newline=False)
     elif out is None:
-        write_document(drawn.text)
+        write_document(drawing.text)
     return 0
 
 
-def _by_ending(output: str | None) -> str:
-    ending = Path(output).suffix.lower() if output else ""
-    if ending not in _ENDINGS:
-        raise click.UsageError(f"cannot choose a format for the suffix '{ending}'; use --format")
-    return _ENDINGS[ending]
+def _format_of(output: str | None) -> str:
+    suffix = Path(output).suffix.lower() if output else ""
+    if suffix not in _FORMATS:
+        raise click.UsageError(f"cannot choose a format for the suffix '{suffix}'; use --format")
+    return _FORMATS[suffix]

@@ -36,40 +36,40 @@ def command(source: str, format_name: str, out: Path | None, as_json: bool) -> i
     from forum_runner.importing.parsed_source import ImportFormat
 
     source_format = None if format_name == "auto" else ImportFormat(format_name)
-    made = api.import_record(WORKSPACE, source, source_format=source_format, out=out)
+    result = api.import_record(WORKSPACE, source, source_format=source_format, out=out)
     if as_json:
-        write_json(_document(made))
+        write_json(_document(result))
     else:
-        _print(made)
+        _print(result)
     return 0
 
 
-def _print(made: ImportResult) -> None:
+def _print(result: ImportResult) -> None:
     from forum_runner.report import counted
 
-    parsed = made.parsed
+    parsed = result.parsed
     files = ", ".join(file.name for file in parsed.files)
-    echo(f"{made.directory}: {counted(made.records, 'record')} of {parsed.format} from {files}")
+    echo(f"{result.directory}: {counted(result.records, 'record')} of {parsed.format} from {files}")
     if parsed.check == "fail":
         echo_err(f"forum: the source is invalid: {parsed.reason}; imported unchanged")
     else:
         echo(f"{'checked' if parsed.check == 'ok' else 'not checked'}: {parsed.reason}")
     for remark in parsed.remarks:
-        echo(f"noted: {remark}")
+        echo(f"note: {remark}")
     echo("events before the import are only as trustworthy as their source")
-    echo(f"head {made.head}")
+    echo(f"head {result.head}")
 
 
-def _document(made: ImportResult) -> dict[str, object]:
-    parsed = made.parsed
+def _document(result: ImportResult) -> dict[str, object]:
+    parsed = result.parsed
     return {
         "apiVersion": "forum/v1",
         "kind": "Import",
-        "run": made.run,
-        "directory": str(made.directory),
-        "head": made.head,
+        "run": result.run,
+        "directory": str(result.directory),
+        "head": result.head,
         "format": parsed.format.value,
-        "records": made.records,
+        "records": result.records,
         "files": [{"name": file.name, "bytes": file.bytes, "digest": file.digest} for file in parsed.files],
         "check": parsed.check.value,
         "reason": parsed.reason,

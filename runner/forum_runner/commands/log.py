@@ -43,7 +43,7 @@ def command(
     eight characters).
 
     Different options narrow the list; repeating an option widens it. Without options, damaged lines are listed too.
-    Exits 2 if a kind does not exist, or if no entry names a task.
+    Exits 2 if a kind does not exist, or if no entry names a selected task.
     """
     from forum_runner import api
     from forum_runner.ledger.selection import Selection, SeqSpan
@@ -78,7 +78,7 @@ def _text(log: Log, texts: TextReader, color: bool, item: LogItem) -> str:
 
 
 def _raw(item: LogItem) -> str | bytes:
-    """Nothing for a line that is too long."""
+    """The bytes of a line; nothing for a line that is too long."""
     from forum_runner.ledger.lines import LongLine
 
     if isinstance(item.line, LongLine):

@@ -28,7 +28,7 @@ class _RunDirectory(click.Path):
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        # It would mean the current directory, but is most often an unset variable in a script.
+        # An empty name would mean the current directory, but it is most often an unset variable in a script.
         if value == "":
             self.fail("the name of the directory is empty", param, ctx)
         return super().convert(value, param, ctx)
@@ -41,7 +41,7 @@ OUT = click.option(
 ROOT = click.option("--root", type=FILE, metavar="DIR", help="Set the bundle's root.  [default: the file's folder]")
 
 
-def combined(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+def combine_options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
     """One decorator for several options, which `--help` lists in this order."""
 
     def decorate(command: _Command) -> _Command:
@@ -52,14 +52,14 @@ def combined(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
     return decorate
 
 
-bundle_options = combined(
+bundle_options = combine_options(
     ROOT,
     click.option("--input", "input_texts", multiple=True, metavar="NAME=VALUE", help="Set an input. Repeatable."),
     click.option("--inputs", "inputs_file", type=FILE, metavar="FILE", help="Read inputs from a YAML or JSON file."),
 )
 
 
-covering_options = combined(
+checkpoint_options = combine_options(
     click.option(
         "--size", type=click.IntRange(min=0), metavar="N", help="Cover only the first N entries.  [default: all]"
     ),
@@ -73,7 +73,7 @@ covering_options = combined(
 def read_inputs(texts: tuple[str, ...], file: Path | None) -> Inputs:
     from forum_runner.api import Inputs
 
-    given = {}
+    values = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
@@ -82,12 +82,12 @@ def read_inputs(texts: tuple[str, ...], file: Path | None) -> Inputs:
             value.encode()
         except UnicodeEncodeError:
             raise click.BadParameter(f"the value of '{name}' is not valid UTF-8", param_hint="--input") from None
-        given[name] = value
-    return Inputs(given, file)
+        values[name] = value
+    return Inputs(values, file)
 
 
 def login_name() -> str:
-    """Empty if it is unknown: the API then refuses to record it."""
+    """The login name of the user; empty if it is unknown, and then the API refuses it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

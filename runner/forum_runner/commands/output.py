@@ -1,4 +1,4 @@
-"""Prints text for people and UTF-8 for programs. The reader of either may close the stream early."""
+"""Prints text for people and UTF-8 for programs. A reader may close the stream early."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def write_document(data: str | bytes) -> None:
 
 
 def write_json(document: Any) -> None:
-    """Prints JSON. Escapes everything beyond ASCII, because terminals may display it."""
+    """Prints JSON. Escapes non-ASCII characters, because a terminal may display them."""
     import json
 
     write_document(json.dumps(document, indent=2) + "\n")
@@ -83,7 +83,7 @@ def printable_line(line: bytes) -> str | bytes:
 
 
 def has_reader(stream: TextIO) -> bool:
-    """Whether the other end of a stream is open, without writing to it."""
+    """Whether the reader of a stream still has it open. Does not write to the stream."""
     poll = select.poll()
     poll.register(stream.fileno(), 0)
     return not poll.poll(0)
@@ -103,12 +103,12 @@ def warn_if_unsealed(*, is_sealed: bool) -> None:
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Whether to print colours: on a terminal, unless NO_COLOR is set (no-color.org)."""
+    """Whether to print colors: on a terminal, unless NO_COLOR is set (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def discard(stream: TextIO) -> None:
     """Discards all further output, so that the command still ends with its own exit code."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, stream.fileno())
+    os.close(devnull)

@@ -1,4 +1,4 @@
-"""Ends the process without waiting for what an adapter left running."""
+"""Ends the process without waiting for tasks and threads that an adapter left running."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NoReturn
 
-# For threads and exit functions of adapters, after everything has been written.
+# The time for threads and exit functions of adapters, after everything has been written.
 _PATIENCE_S = 1.0
-_kept: list[object] = []
+_pending: list[object] = []
 
 
-def keep(tasks: Iterable[object]) -> None:
+def keep_pending(tasks: Iterable[object]) -> None:
     """Keeps references to tasks that do not end: asyncio prints an error when it collects a pending task."""
-    _kept.extend(tasks)
+    _pending.extend(tasks)
 
 
-def leave(code: int) -> NoReturn:
-    """As `sys.exit`, unless something would keep the process alive."""
-    if _kept or _has_threads():
+def exit_process(code: int) -> NoReturn:
+    """Exits like `sys.exit`, but does not wait for tasks or threads that would keep the process alive."""
+    if _pending or _has_threads():
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()
-        if _kept:
+        if _pending:
             os._exit(code)
         watchdog = threading.Timer(_PATIENCE_S, os._exit, (code,))
         watchdog.daemon = True

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from forum_runner.commands.options import WORKSPACE, covering_options, output_path
+from forum_runner.commands.options import WORKSPACE, checkpoint_options, output_path
 from forum_runner.commands.output import echo, warn_if_unsealed, write_document
 
 
@@ -24,7 +24,7 @@ def command() -> None:
 @command.command("inclusion", short_help="Prove that a ledger contains an entry.")
 @click.argument("run")
 @click.option("--seq", type=click.IntRange(min=0), required=True, metavar="N", help="The number of the entry, from 0.")
-@covering_options
+@checkpoint_options
 def inclusion(**options: Any) -> int:
     """Prove that a ledger contains an entry. The proof discloses no other entry.
 
@@ -43,7 +43,7 @@ def inclusion(**options: Any) -> int:
     metavar="SIZE",
     help="The number of entries that the ledger had before.",
 )
-@covering_options
+@checkpoint_options
 def consistency(**options: Any) -> int:
     """Prove that a ledger has only grown since it had SIZE entries. The proof discloses no entry.
 
@@ -56,10 +56,10 @@ def _prove(run: str, *, key_file: Path | None, output: str | None, **claim: int 
     from forum_runner import api
 
     out = output_path(output)
-    made = api.prove(WORKSPACE, run, key=key_file, out=out, **claim)
-    warn_if_unsealed(is_sealed=made.is_sealed)
+    result = api.prove(WORKSPACE, run, key=key_file, out=out, **claim)
+    warn_if_unsealed(is_sealed=result.is_sealed)
     if out is None:
-        write_document(made.data)
+        write_document(result.data)
     else:
-        echo(f"{output}: proof that {made.proof.claim()}")
+        echo(f"{output}: proof that {result.proof.claim()}")
     return 0

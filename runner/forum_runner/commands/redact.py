@@ -11,7 +11,7 @@ from forum_runner.commands.options import JSON, WORKSPACE, login_name
 from forum_runner.commands.output import echo, echo_err, write_json
 
 if TYPE_CHECKING:
-    from forum_runner.app.verification import Redacted
+    from forum_runner.app.verification import RedactionResult
 
 
 @click.command("redact", short_help="Remove a body from a run and record the redaction.")
@@ -32,37 +32,37 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None, as_json:
     from forum_runner import api
 
     _check_reason(reason)
-    who = login_name() if by is None else by
-    redacted = api.redact(WORKSPACE, api.RedactionRequest(run, seq, body, reason, who))
+    name = login_name() if by is None else by
+    result = api.redact(WORKSPACE, api.RedactionRequest(run, seq, body, reason, name))
     if as_json:
-        write_json(_document(redacted, seq, body, who))
+        write_json(_document(result, seq, body, name))
     else:
-        echo(f"redacted the body '{body}' of entry {seq}; recorded as entry {redacted.seq}")
-    if not redacted.is_sealed:
+        echo(f"redacted the body '{body}' of entry {seq}; recorded as entry {result.seq}")
+    if not result.is_sealed:
         echo_err("forum: the run has not finished: tasks that need this body will fail when it resumes")
-    _warn_of_torn_tails(redacted.directory)
+    _warn_of_torn_tails(result.directory)
     return 0
 
 
-def _document(redacted: Redacted, seq: int, body: str, who: str) -> dict[str, object]:
+def _document(result: RedactionResult, seq: int, body: str, name: str) -> dict[str, object]:
     return {
         "apiVersion": "forum/v1",
         "kind": "Redaction",
-        "run": redacted.run,
-        "directory": str(redacted.directory),
-        "head": redacted.head,
+        "run": result.run,
+        "directory": str(result.directory),
+        "head": result.head,
         "seq": seq,
         "body": body,
-        "by": who,
-        "recorded_seq": redacted.seq,
+        "by": name,
+        "recorded_seq": result.seq,
     }
 
 
 def _check_reason(reason: str) -> None:
     if not reason.strip():
-        raise click.BadParameter("it is empty", param_hint="--reason")
+        raise click.BadParameter("the reason is empty", param_hint="--reason")
     if not reason.isascii() and any("\ud800" <= letter <= "\udfff" for letter in reason):
-        raise click.BadParameter("it is not valid UTF-8", param_hint="--reason")
+        raise click.BadParameter("the reason is not valid UTF-8", param_hint="--reason")
 
 
 def _warn_of_torn_tails(directory: Path) -> None:
@@ -70,4 +70,6 @@ def _warn_of_torn_tails(directory: Path) -> None:
 
     torn = directory / TORN
     if torn.is_dir():
-        echo_err(f"forum: '{torn}' has half-written data from crashes, which may contain the body; check it yourself")
+        echo_err(
+            f"forum: '{torn}' has half-written data from crashes, which may contain the body; check the files yourself"
+        )

@@ -17,8 +17,8 @@ from forum_runner.errors import ExitCode
 def command(run: str, as_json: bool) -> int:
     """Replay a run with its recorded answers, clock and ids, and compare every entry to the byte.
 
-    Calls nothing. Replay shows that the runner followed its rules. It takes answers from outside, such as a model's,
-    from the ledger.
+    Calls nothing. Replay shows that the runner followed its rules. Answers from outside, such as those of a
+    model, come from the ledger.
 
     Exits 0 if the replay is identical, 3 if it diverges, and 7 if it is identical but the run has not finished.
     """
@@ -26,17 +26,17 @@ def command(run: str, as_json: bool) -> int:
     from forum_runner.finding import visible
     from forum_runner.report import counted
 
-    found = api.replay(WORKSPACE, run)
-    outcome, divergence = found.outcome, found.outcome.divergence
-    code = _exit_code(is_same=found.is_same, is_sealed=found.report.status is not None)
+    result = api.replay(WORKSPACE, run)
+    outcome, divergence = result.outcome, result.outcome.divergence
+    code = _exit_code(is_same=result.is_same, is_sealed=result.report.status is not None)
     sides = {} if divergence is None else {"recorded": divergence.recorded, "replayed": divergence.replayed}
     if as_json:
         document = {
-            "same": found.is_same,
+            "same": result.is_same,
             "entries": outcome.entries,
             "calls": outcome.calls,
-            "checked": list(found.checked),
-            "assumed": list(found.assumed),
+            "checked": list(result.checked),
+            "assumed": list(result.assumed),
             "divergence": divergence and {"seq": divergence.seq, **sides},
         }
         write_json(document)
@@ -44,13 +44,13 @@ def command(run: str, as_json: bool) -> int:
     if divergence is not None:
         echo(f"replay diverges at entry {divergence.seq:,}")
         for side, entry in sides.items():
-            text = "nothing more" if entry is None else json.dumps(entry, sort_keys=True, ensure_ascii=False)
+            text = "no further entry" if entry is None else json.dumps(entry, sort_keys=True, ensure_ascii=False)
             echo(f"  {side:<8}  {visible(text)}")
         return code
-    what = "all" if code == ExitCode.OK else "an unfinished run:"
+    scope = "all" if code == ExitCode.OK else "an unfinished run:"
     answers = counted(outcome.calls, "recorded answer")
-    echo(f"identical: {what} {outcome.entries:,} entries, {answers}")
-    for title, lines in (("checked", found.checked), ("assumed", found.assumed)):
+    echo(f"identical: {scope} {outcome.entries:,} entries, {answers}")
+    for title, lines in (("checked", result.checked), ("assumed", result.assumed)):
         echo(title)
         for line in lines:
             echo(f"  {line}")

@@ -15,7 +15,7 @@ from forum_runner.commands.event_loop import run_main
 from forum_runner.commands.options import OUT, WORKSPACE, bundle_options, read_inputs
 from forum_runner.commands.output import echo, write_json
 from forum_runner.commands.run_options import (
-    keep_memory_in_check,
+    enable_garbage_collection,
     run_options,
     run_request,
     show_pass_rates,
@@ -79,9 +79,9 @@ def command(
     Every step is written to a ledger in the run directory before anything depends on it.
 
     Exits 0 if all tasks passed, 1 if a task failed, 4 if a budget stopped the run, 5 if a gate waits for a decision
-    (`forum gate`), 6 if a person or the policy refused, 7 if the ledger could not be written, 8 if a credential is not
-    set, and 130 if the run was interrupted (`forum resume` continues it). With --repeat, exits with the code of the
-    runs that did not pass, or 1 if their codes differ.
+    (`forum gate`), 6 if a person rejected a task or the policy refused it, 7 if the ledger could not be written, 8 if a
+    credential is not set, and 130 if the run was interrupted (`forum resume` continues it). With --repeat, exits with
+    the code of the runs that did not pass, or 1 if their codes differ.
     """
     _check_usage(out, repeat, scripted, answers_from, deterministic=deterministic)
     tasks = TaskSelection(only, start, until)
@@ -115,7 +115,7 @@ def _check_usage(
     out: Path | None, repeat: int | None, scripted: str | None, answers_from: str | None, *, deterministic: bool
 ) -> None:
     if repeat is not None and out is not None:
-        raise click.UsageError("--repeat needs a run directory for each run; leave out --out")
+        raise click.UsageError("--repeat needs a run directory for each run; omit --out")
     if answers_from is not None and (scripted is not None or deterministic):
         raise click.UsageError("--answers-from and a script both answer every call; use one of them")
 
@@ -131,11 +131,11 @@ def _repeat(request: RunRequest, times: int, display: RunDisplay, *, as_json: bo
             # All runs have the same plan: one copy is enough.
             runs.append(replace(result, context=replace(result.context, plan=runs[0].context.plan)) if runs else result)
             codes.append(finished.exit_code)
-            ended = {"run": result.history.run, "directory": str(result.directory), "status": result.status}
+            facts = {"run": result.history.run, "directory": str(result.directory), "status": result.status}
             sentence = f"run {len(runs)} of {times}: {result.status}, {result.directory}"
-            display.event("repeated", sentence, number=len(runs), of=times, **ended)
+            display.event("repeated", sentence, number=len(runs), of=times, **facts)
 
-    keep_memory_in_check()
+    enable_garbage_collection()
     run_main(main())
     if len(runs) < times:
         display.notice(f"stopped after run {len(runs)} of {times}: it is paused")
@@ -153,9 +153,9 @@ def _exit_code_of_all(codes: Sequence[ExitCode]) -> ExitCode:
 def _show_forecast(request: RunRequest, display: RunDisplay, *, as_json: bool) -> int:
     from forum_runner.report.forecast_text import render_forecast
 
-    found = api.forecast(WORKSPACE, request, display)
+    result = api.forecast(WORKSPACE, request, display)
     if as_json:
-        write_json(asdict(found))
+        write_json(asdict(result))
     else:
-        echo(render_forecast(found), newline=False)
+        echo(render_forecast(result), newline=False)
     return 0

@@ -18,7 +18,7 @@ from forum_runner import api
 from forum_runner.api import ExitCode, ResumeRequest, RetryRequest, RunRequest
 from forum_runner.commands.event_loop import run_main
 from forum_runner.commands.failure import describe_failure
-from forum_runner.commands.options import JSON, WORKSPACE, combined
+from forum_runner.commands.options import JSON, WORKSPACE, combine_options
 from forum_runner.commands.output import discard, echo, show_findings, wants_color, write_json
 
 if TYPE_CHECKING:
@@ -30,25 +30,25 @@ _STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MODES = ("auto", "tty", "plain", "json", "none")
 
-run_options = combined(
+run_options = combine_options(
     click.option(
         "--engine",
         metavar="NAME",
-        help="Run adapters in this engine: local, process or an installed one.  [default: the policy's]",
+        help="Run adapters in this engine: local, process or an installed engine.  [default: the policy's]",
     ),
     click.option(
         "--progress",
         type=click.Choice(_MODES),
         default="auto",
         show_default=True,
-        help="Show progress on standard error in this way.",
+        help="Show progress on standard error in this form.",
     ),
     JSON,
 )
 
 
 def with_display(mode: str, run: Callable[[RunDisplay], int]) -> int:
-    """Calls `run` with the display for a mode. Once it has written JSON, an error is a JSON event as well."""
+    """Calls `run` with the display for a mode. Once the display has written JSON, errors are JSON events too."""
     from forum_runner.progress import make_progress
     from forum_runner.progress.json_lines import JsonProgress
 
@@ -70,7 +70,7 @@ def with_display(mode: str, run: Callable[[RunDisplay], int]) -> int:
         return code
 
 
-def keep_memory_in_check() -> None:
+def enable_garbage_collection() -> None:
     """Enables the garbage collector, for runs that last days. Objects that already exist are excluded."""
     gc.freeze()
     gc.enable()
@@ -91,15 +91,15 @@ async def wait_for(handle: RunHandle) -> FinishedRun:
 
 
 def run_request(request: RunRequest | ResumeRequest | RetryRequest, display: RunDisplay, *, as_json: bool) -> int:
-    """Runs what is requested, and prints the result."""
+    """Executes a request, and prints the result of the run."""
 
     async def main() -> FinishedRun:
         return await wait_for(await api.start(WORKSPACE, request, display))
 
-    keep_memory_in_check()
+    enable_garbage_collection()
     finished = run_main(main())
     if finished.was_finished:
-        hint = "" if finished.status == "passed" else "; start another one from it with --failed"
+        hint = "" if finished.status == "passed" else "; start a new run from it with --failed"
         display.notice(f"the run has finished with the status '{finished.status}'{hint}")
     for decision in finished.decisions:
         fate = "reuse" if decision.is_reused else "run"
@@ -114,10 +114,10 @@ def _show_result(finished: FinishedRun, display: RunDisplay, *, as_json: bool) -
 
     result = finished.result()
     document = (lambda: result_document(result)) if as_json else None
-    where = f"the run is in '{finished.directory}'"
-    is_shown = _show(document, lambda color: render_result(result, color=color), where, display)
+    location = f"the run is in '{finished.directory}'"
+    is_printed = _show(document, lambda color: render_result(result, color=color), location, display)
     _append_step_summary(lambda: render_step_summary(result), display)
-    return finished.exit_code if is_shown else finished.exit_code or ExitCode.FAILED
+    return finished.exit_code if is_printed else finished.exit_code or ExitCode.FAILED
 
 
 def show_pass_rates(runs: Sequence[RunResult], exit_code: ExitCode, display: RunDisplay, *, as_json: bool) -> int:
@@ -127,14 +127,16 @@ def show_pass_rates(runs: Sequence[RunResult], exit_code: ExitCode, display: Run
 
     rates = compute_pass_rates(runs)
     document = (lambda: pass_rates_document(rates)) if as_json else None
-    where = f"the last run is in '{runs[-1].directory}'"
-    is_shown = _show(document, lambda color: render_pass_rates(rates, color=color), where, display)
+    location = f"the last run is in '{runs[-1].directory}'"
+    is_printed = _show(document, lambda color: render_pass_rates(rates, color=color), location, display)
     _append_step_summary(lambda: render_step_pass_rates(rates), display)
-    return exit_code if is_shown else exit_code or ExitCode.FAILED
+    return exit_code if is_printed else exit_code or ExitCode.FAILED
 
 
-def _show(document: Callable[[], Any] | None, render: Callable[[bool], str], where: str, display: RunDisplay) -> bool:
-    """Prints a document or else text. If that fails, a notice says `where` the run is."""
+def _show(
+    document: Callable[[], Any] | None, render: Callable[[bool], str], location: str, display: RunDisplay
+) -> bool:
+    """Prints a document or else text. If that fails, a notice has the `location` of the run."""
     color = wants_color(sys.stdout)
     try:
         if document is not None:
@@ -142,7 +144,7 @@ def _show(document: Callable[[], Any] | None, render: Callable[[bool], str], whe
         else:
             echo(render(color), newline=False, color=color)
     except OSError as error:
-        display.notice(f"cannot print the result: {error.strerror}; {where}")
+        display.notice(f"cannot print the result: {error.strerror}; {location}")
         discard(sys.stdout)
         return False
     return True

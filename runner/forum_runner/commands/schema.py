@@ -18,7 +18,7 @@ def command(name: str | None, folder: Path | None) -> int:
     from forum_runner import api
 
     if name is not None and folder is not None:
-        raise click.UsageError("--write writes all schemas, because they refer to each other; leave out NAME")
+        raise click.UsageError("--write writes all schemas, because they refer to each other; omit NAME")
     if folder is not None:
         for path in api.write_schemas(WORKSPACE, folder):
             echo(str(path))

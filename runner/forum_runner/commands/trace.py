@@ -30,17 +30,17 @@ def command(run: str, seq: int, as_json: bool) -> int:
     from forum_runner import api
     from forum_runner.ledger.trace import Trace
 
-    found = Trace(seq)
-    entries = api.trace(WORKSPACE, run, found)
-    write_parts((printable_line(line) for line, _ in entries) if as_json else _drawn(entries, seq))
-    # If the reader left early, causes that were not reached are not missing.
-    if found.missing and next(entries, None) is None:
-        missing = ", ".join(f"{cause:,}" for cause in sorted(found.missing)[:10])
+    trace = Trace(seq)
+    entries = api.trace(WORKSPACE, run, trace)
+    write_parts((printable_line(line) for line, _ in entries) if as_json else _draw(entries, seq))
+    # If the reader closed the stream early, causes that were not reached are not missing.
+    if trace.missing and next(entries, None) is None:
+        missing = ", ".join(f"{cause:,}" for cause in sorted(trace.missing)[:10])
         echo_err(f"forum: missing causes: {missing}; run forum verify {run}")
     return 0
 
 
-def _drawn(entries: Iterable[tuple[bytes, ReadEntry]], seq: int) -> Iterator[str]:
+def _draw(entries: Iterable[tuple[bytes, ReadEntry]], seq: int) -> Iterator[str]:
     from forum_runner.report.trace_text import CauseLanes
 
     lanes = CauseLanes(seq)

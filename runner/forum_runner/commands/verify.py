@@ -13,7 +13,7 @@ from forum_runner.commands.options import FILE, JSON, WORKSPACE
 from forum_runner.commands.output import echo, wants_color, write_json
 
 if TYPE_CHECKING:
-    from forum_runner.api import Trusted
+    from forum_runner.api import TrustedReferences
     from forum_runner.ledger.verification.report import VerifyReport
 
 _LEVELS = re.compile(r"[1-5](-[1-5])?(,[1-5](-[1-5])?)*")
@@ -24,13 +24,13 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 @click.argument("run", metavar="[PATH]", required=False)
 @click.option("--level", "levels", metavar="N", help="Verify only these levels: `2`, `1,2,5` or `1-3`.")
 @click.option("--expect-head", metavar="HASH", help="Require this hash of the last line.")
-@click.option("--checkpoint", type=FILE, metavar="FILE", help="Compare with a checkpoint from elsewhere.")
+@click.option("--checkpoint", type=FILE, metavar="FILE", help="Compare with a checkpoint from a trusted source.")
 @click.option("--key", type=FILE, metavar="FILE", help="Require a signature by this public key.")
 @click.option(
     "--pin",
     type=FILE,
     metavar="FILE",
-    help="Store the last valid head in FILE, and refuse a ledger that was cut or rewritten since.",
+    help="Store the last valid head in FILE, and refuse a ledger that was truncated or rewritten since.",
 )
 @click.option("--proof", type=FILE, metavar="FILE", help="Verify a proof instead of a ledger.")
 @JSON
@@ -52,21 +52,21 @@ def command(
     Exits 0 if the ledger is valid, 3 if it is invalid or not a ledger, 7 if it is incomplete, and 2 if PATH does not
     exist.
     """
-    from forum_runner.api import Trusted
+    from forum_runner.api import TrustedReferences
 
     if expect_head is not None and not _HASH.fullmatch(expect_head):
         raise click.BadParameter("a head is 64 hexadecimal digits in lower case", param_hint="--expect-head")
-    trusted = Trusted(expect_head, checkpoint, key, pin)
+    trusted = TrustedReferences(expect_head, checkpoint, key, pin)
     if proof is not None:
         if run is not None or levels is not None or expect_head is not None:
-            raise click.UsageError("--proof needs no ledger; leave out PATH, --level and --expect-head")
+            raise click.UsageError("--proof needs no ledger; omit PATH, --level and --expect-head")
         return _verify_proof(proof, trusted, as_json=as_json)
     if run is None:
-        raise click.UsageError("give the PATH of a run directory or a ledger, or --proof FILE")
+        raise click.UsageError("pass the PATH of a run directory or a ledger, or --proof FILE")
     return _verify_ledger(run, _read_levels(levels), trusted, as_json=as_json)
 
 
-def _verify_ledger(run: str, levels: frozenset[int] | None, trusted: Trusted, *, as_json: bool) -> int:
+def _verify_ledger(run: str, levels: frozenset[int] | None, trusted: TrustedReferences, *, as_json: bool) -> int:
     from forum_runner import api
     from forum_runner.ledger.verification.report import UnwrittenPinError
 
@@ -88,20 +88,20 @@ def _show(report: VerifyReport, run: str, *, as_json: bool) -> None:
         color = wants_color(sys.stdout)
         echo(render_verification(report, color=color), newline=False, color=color)
         if not report.is_ledger:
-            _name_run_directory(run)
+            _suggest_run_directory(run)
 
 
-def _name_run_directory(run: str) -> None:
-    """If the file is not a ledger, but part of a run."""
+def _suggest_run_directory(run: str) -> None:
+    """Suggests to verify the run directory, if the file is part of one."""
     from forum_runner.ledger.layout import LEDGER
     from forum_runner.report.run_commands import command_line
 
     folder = Path(run).parent
     if run != "-" and (folder / LEDGER).is_file():
-        echo(f"it is part of a run directory; verify that with: {command_line('verify', str(folder))}")
+        echo(f"the file is part of a run directory; verify the directory with: {command_line('verify', str(folder))}")
 
 
-def _verify_proof(path: Path, trusted: Trusted, *, as_json: bool) -> int:
+def _verify_proof(path: Path, trusted: TrustedReferences, *, as_json: bool) -> int:
     from forum_runner import api
 
     report = api.verify_proof(WORKSPACE, path, trusted)
@@ -126,12 +126,12 @@ def _read_levels(text: str | None) -> frozenset[int] | None:
         return None
     if not _LEVELS.fullmatch(text):
         raise click.BadParameter(
-            f"'{text}' does not name levels from 1 to 5, such as 2, 1,2,5 or 1-3", param_hint="--level"
+            f"invalid levels '{text}': use numbers from 1 to 5, such as 2, 1,2,5 or 1-3", param_hint="--level"
         )
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
         if int(last or first) < int(first):
-            raise click.BadParameter(f"'{part}' ends before it starts", param_hint="--level")
+            raise click.BadParameter(f"the range '{part}' ends before it starts", param_hint="--level")
         found |= set(range(int(first), int(last or first) + 1))
     return frozenset(found)

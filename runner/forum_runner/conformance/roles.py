@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from forum_runner import api
-from forum_runner.api import ForumError, Inputs, Trusted
+from forum_runner.api import ForumError, Inputs, TrustedReferences
 from forum_runner.canonical import canonical
 from forum_runner.conformance.suite_request import WORKSPACE, SuiteRequest
 from forum_runner.errors import CanonicalError, UsageError
@@ -56,7 +56,7 @@ def verify(request: SuiteRequest) -> dict[str, Any]:
     run = request.existing_path("input")
     # Bodies and semantics need the run directory.
     levels = (request.levels() or _LEVELS) - (frozenset() if run.is_dir() else {3, 4})
-    trusted = _trusted(request) if 5 in levels else Trusted()
+    trusted = _trusted(request) if 5 in levels else TrustedReferences()
     try:
         report = api.verify(WORKSPACE, str(run), levels=levels, trusted=trusted, is_ledger=True)
     except ForumError as error:
@@ -98,9 +98,9 @@ def _check_proof(request: SuiteRequest) -> dict[str, Any]:
     return _with_message(document, (f"{item.code} {item.sentence}" for item in report.findings))
 
 
-def _trusted(request: SuiteRequest) -> Trusted:
+def _trusted(request: SuiteRequest) -> TrustedReferences:
     paths = (request.optional_path(name) for name in ("checkpoint", "key", "pin"))
-    return Trusted(request.optional_text("expect_head"), *paths)
+    return TrustedReferences(request.optional_text("expect_head"), *paths)
 
 
 def _with_message(document: dict[str, Any], sentences: Iterable[str]) -> dict[str, Any]:

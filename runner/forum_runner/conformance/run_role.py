@@ -60,7 +60,7 @@ def _run_request(request: SuiteRequest, out: Path | None = None) -> RunRequest:
         request.optional_text("base"),
         is_deterministic=True,
         script=request.optional_text("script"),
-        cached=request.optional_path("cache"),
+        cache_run=request.optional_path("cache"),
         out=out,
     )
 

@@ -44,8 +44,9 @@ class InvalidWorkflowError(ForumError):
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 task`, `1,200 tasks`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 
-def joined(parts: Sequence[str]) -> str:
-    return "".join(f"{part}\n" for part in parts)
+def join_lines(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -11,7 +11,7 @@ from forum_runner import __version__
 from forum_runner.document import lines_of
 from forum_runner.explanations import explanations
 from forum_runner.finding import ManifestFinding, Severity, visible
-from forum_runner.report import Report, ReportFormat, counted, joined
+from forum_runner.report import Report, ReportFormat, counted, join_lines
 from forum_runner.report.paint import painted
 
 _SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -25,7 +25,7 @@ def render(report: Report, report_format: ReportFormat) -> str:
         case ReportFormat.JSON:
             return json.dumps(_check_report(report), indent=2) + "\n"
         case ReportFormat.GITHUB:
-            return joined([_github_command(finding) for finding in report.findings])
+            return join_lines([_github_command(finding) for finding in report.findings])
         case ReportFormat.SARIF:
             return json.dumps(_sarif_log(report), indent=2, ensure_ascii=False) + "\n"
 
@@ -35,7 +35,7 @@ def render_text(report: Report, *, color: bool = False) -> str:
     lines = {name: lines_of(text) for name, text in report.texts.items()}
     blocks = [_block(finding, lines.get(finding.place.file, []), color) for finding in report.findings]
     summary = f"{counted(report.errors, 'error')}, {counted(report.warnings, 'warning')}"
-    return joined([*blocks, summary]) if blocks else ""
+    return join_lines([*blocks, summary]) if blocks else ""
 
 
 def _block(finding: ManifestFinding, lines: list[str], color: bool) -> str:

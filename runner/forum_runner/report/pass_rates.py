@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forum_runner.report import counted, joined
+from forum_runner.report import counted, join_lines
 from forum_runner.report.amounts import clip, duration, money
 from forum_runner.report.run_commands import command_line, verify_line
 from forum_runner.report.run_result import RunResult
@@ -116,7 +116,7 @@ def render_pass_rates(rates: PassRates, *, color: bool = False) -> str:
     lines += [note] if note else []
     lines.append("")
     lines += (f"{name:<8}  {words}" for name, words in [*rates.totals, *next_commands(rates.runs)])
-    return joined(lines)
+    return join_lines(lines)
 
 
 def pass_rates_document(rates: PassRates) -> dict[str, Any]:

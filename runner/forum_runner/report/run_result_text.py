@@ -9,7 +9,7 @@ from forum_runner.finding import visible
 from forum_runner.ledger.body import JSON, copy_name
 from forum_runner.ledger.layout import OUTPUTS
 from forum_runner.ledger.read_entry import amount, text
-from forum_runner.report import counted, joined
+from forum_runner.report import counted, join_lines
 from forum_runner.report.amounts import clip, duration, moment
 from forum_runner.report.budget_text import AMOUNTS, quantity, usage_of_limit, used_amount
 from forum_runner.report.entry_text import entry_text
@@ -50,7 +50,7 @@ def render_result(result: RunResult, *, color: bool = False) -> str:
         lines += ["", *section] if section else []
     lines.append("")
     lines += (f"{name:<8}  {words}" for name, words in _facts(result))
-    return joined(lines)
+    return join_lines(lines)
 
 
 def headline(result: RunResult, *, color: bool = False) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from forum_runner.finding import visible
 from forum_runner.history.task_history import TaskHistory
-from forum_runner.report import joined
+from forum_runner.report import join_lines
 from forum_runner.report.amounts import clip
 from forum_runner.report.run_commands import command_line, gate_lines, verify_line
 from forum_runner.report.run_result import RunResult
@@ -38,7 +38,7 @@ def render_step_summary(result: RunResult) -> str:
     not_started = result.counts[NOT_STARTED]
     footer = ["", *([f"And {not_started:,} {NOT_STARTED}.", ""] if not_started else []), *_sections(result)]
     room = MAX_BYTES - sum(len(line.encode()) + 1 for line in [*header, *footer])
-    return joined([*header, *_table(list(result.history.tasks.values()), room), *footer])
+    return join_lines([*header, *_table(list(result.history.tasks.values()), room), *footer])
 
 
 def append_step_summary(path: Path, summary: str) -> str | None:

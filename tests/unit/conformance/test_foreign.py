@@ -18,7 +18,7 @@ from forum_conformance.foreign.recognition import HEAD_BYTES, recognise
 from forum_conformance.foreign.symposium import check_transcript
 from forum_conformance.judge import ALL_LEVELS, Given, judge
 from forum_conformance.targets import judge_target, target_at
-from forum_runner.api import Trusted
+from forum_runner.api import TrustedReferences
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.source import ledger_at
 from unit.conformance.judged_run import SEALED
@@ -138,7 +138,7 @@ def test_both_verifiers_check_an_import_against_its_schema(
     directory = ledger.write(tmp_path / "run")
 
     assert judge(directory).findings.codes() == codes
-    assert list(verify_ledger(ledger_at(directory), None, Trusted()).codes) == codes
+    assert list(verify_ledger(ledger_at(directory), None, TrustedReferences()).codes) == codes
 
 
 @pytest.mark.parametrize("transcript", [5, None, True])

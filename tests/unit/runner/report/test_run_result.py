@@ -9,7 +9,7 @@ import pytest
 from msgspec import convert
 
 from fake_ledger.files import RUN, Body, leaf
-from forum_runner.api import Trusted
+from forum_runner.api import TrustedReferences
 from forum_runner.app.verification import verify_ledger
 from forum_runner.history.read_history import read_history
 from forum_runner.ledger.source import ledger_at
@@ -167,7 +167,7 @@ def test_a_run_paused_at_gates_shows_how_to_decide_and_resume(result_of: ReadRes
 def test_the_printed_verify_command_verifies_the_run(result_of: ReadResult) -> None:
     result = result_of(EXAMPLES["two_waves"]())
 
-    report = verify_ledger(ledger_at(Path("out")), None, Trusted(result.history.head, None, None, None))
+    report = verify_ledger(ledger_at(Path("out")), None, TrustedReferences(result.history.head, None, None, None))
 
     assert f"forum verify out --expect-head {result.history.head}\n" in render_result(result)
     assert str(report.verdict) == "valid"
