@@ -140,7 +140,7 @@ def test_a_decision_with_another_digest_is_refused(folder: Folder) -> None:
     right = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--displayed", gate["digest"][:12])
 
     assert (wrong.code, untouched, right.code) == (2, True, 0), (wrong, right)
-    assert f"displays is {gate['digest']}" in wrong.err
+    assert f"displays the digest {gate['digest']}" in wrong.err
 
 
 @pytest.mark.parametrize("characters", [0, 1, 7])

@@ -227,7 +227,7 @@ def test_a_consistency_proof_connects_an_older_checkpoint_to_a_newer_one(folder:
         result = forum("prove", "consistency", "run", "--from", "3", "--size", str(size), cwd=folder)
 
         if size < 3:
-            message = f"forum: cannot prove growth from 3 entries: only {size} are covered"
+            message = f"forum: cannot prove growth from 3 entries: the proof covers only {size}"
             assert refusal(result) == (2, message)
         else:
             assert check_proof(result.stdout, checkpoint=checkpoint_of(LINES[:3])).findings == ()
@@ -281,7 +281,7 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
             ["prove", "inclusion", "run", "--seq", "3", "--size", "3"],
             "there is no entry 3: the ledger has 3 entries, numbered from 0",
         ),
-        (["prove", "consistency", "run", "--from", "9"], "cannot prove growth from 9 entries: only 7 are covered"),
+        (["prove", "consistency", "run", "--from", "9"], "cannot prove growth from 9 entries: the proof covers only 7"),
     ],
 )
 def test_an_impossible_request_is_a_usage_error(folder: Path, arguments: list[str], message: str) -> None:

@@ -88,7 +88,11 @@ def test_a_ledger_without_a_plan_can_be_neither_resumed_nor_replayed(folder: Fol
 
     for name in ("imported", "own"):
         replayed, resumed = folder.forum("replay", name), folder.forum("resume", name)
-        assert replayed == resumed == Result(2, "", f"forum: '{name}' is not a run of a plan\n")
+        assert (
+            replayed
+            == resumed
+            == Result(2, "", f"forum: '{name}' is not a run of a workflow: its ledger has no wave plan\n")
+        )
 
 
 def _without(name: str) -> Callable[[Fields], Fields]:
@@ -103,8 +107,8 @@ EDITS: dict[str, tuple[Callable[[Fields], Any], str]] = {
     "a list": (lambda _: [], "Expected `object`, got `array`"),
     "a number": (lambda _: 7, "Expected `object`, got `int`"),
     "no root": (_without("root"), "Object missing required field `root`"),
-    "no script": (_without("script"), "it has no 'script'"),
-    "no selection": (_without("selected"), "it has no 'selected'"),
+    "no script": (_without("script"), "it has no member 'script'"),
+    "no selection": (_without("selected"), "it has no member 'selected'"),
     "an empty root": (_with("root", ""), "Expected a path - at `$.root`"),
     "a workflow that is a list": (_with("workflow", ["x"]), "Expected `str`, got `array` - at `$.workflow`"),
     "a base that is a number": (_with("base", 1), "Expected a path - at `$.base`"),
@@ -141,6 +145,6 @@ def test_an_invocation_that_is_malformed_or_missing_is_reported(decided: Folder)
     assert (broken.code, missing.code) == (2, 2)
     assert broken.err.startswith("forum: 'run/invocation.json' was altered: JSON is malformed: ")
     assert missing.err == (
-        "forum: 'run' has no invocation.json, which says how the run was started; copy it from the original run, "
+        "forum: 'run' has no invocation.json, which records how the run was started; copy it from the original run, "
         "and use --root if its files have moved\n"
     )

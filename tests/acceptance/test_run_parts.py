@@ -139,7 +139,7 @@ def test_a_base_that_lacks_the_task_is_refused_with_a_hint(folder: Folder) -> No
     result = folder.run("--only", "b", "--base", "first")
 
     assert result.code == 2
-    assert "it is not part of that run; name a run that has it with --base RUN, or use --from a to run it" in result.err
+    assert "it is not part of that run; choose a run that has it with --base RUN, or use --from a" in result.err
 
 
 def write_nested_plans(folder: Folder) -> None:

@@ -110,7 +110,12 @@ _PRICED = {**MODEL["adapters"]["model"], "max_tokens": 500, "prices": {"input": 
 _USAGE = {"input_tokens": 200, "output_tokens": 300}
 _AFTER_FIRST = {"when": {"task": "first", "output": {"const": "done"}}}
 SCOPES: dict[str, tuple[str, str, dict[str, Any], str]] = {
-    "calls of the run": ("run", "calls", {"calls": 2}, "the budget of the run: 2 of 2 calls used, 1 call more needed"),
+    "calls of the run": (
+        "run",
+        "calls",
+        {"calls": 2},
+        "the budget of the run: 2 of 2 calls used, 1 more call needed",
+    ),
     "tokens of the run": ("run", "tokens", {"tokens": 1_350}, "the budget of the run: 1,000 of 1,350 tokens used"),
     "money of the run": ("run", "micro_usd", {"usd": "0.00135"}, "the budget of the run: $0.0010 of $0.001350 used"),
     "calls of an agent": ("agent", "calls", {"calls": 2}, "the budget of the agent 'writer': 2 of 2 calls used"),

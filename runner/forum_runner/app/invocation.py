@@ -68,7 +68,7 @@ def read_invocation(directory: Path) -> Invocation:
         raise UsageError(f"'{path}' was altered: {error}") from error
     for name in Invocation.__struct_fields__:
         if name not in members:
-            raise UsageError(f"'{path}' was altered: it has no '{name}'")
+            raise UsageError(f"'{path}' was altered: it has no member '{name}'")
     return invocation
 
 

@@ -38,7 +38,7 @@ def opening_entry(directory: Path) -> ReadEntry:
     check_has_entry(directory)
     opened = next(read_entries(directory), None)
     if opened is None or "wave_plan" not in opened.bodies:
-        raise UsageError(f"'{directory}' is not a run of a plan")
+        raise UsageError(f"'{directory}' is not a run of a workflow: its ledger has no wave plan")
     return opened
 
 

@@ -84,7 +84,7 @@ def prove_consistency(source: LedgerSource, from_size: int, size: int | None, ke
 
     checkpoint, is_sealed = _read_ledger(source, size, observe)
     if older.size < from_size:
-        raise UsageError(f"cannot prove growth from {from_size} entries: only {checkpoint.size} are covered")
+        raise UsageError(f"cannot prove growth from {from_size} entries: the proof covers only {checkpoint.size}")
     proof = ConsistencyProof(checkpoint, from_size, older.root(), path.path())
     return LedgerProof(proof, is_sealed, write_proof(proof, _note(checkpoint, key)))
 

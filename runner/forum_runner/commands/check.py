@@ -1,4 +1,4 @@
-"""`forum check`"""
+"""The command `forum check`."""
 
 from __future__ import annotations
 

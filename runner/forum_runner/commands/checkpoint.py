@@ -1,4 +1,4 @@
-"""`forum checkpoint`"""
+"""The command `forum checkpoint`."""
 
 from __future__ import annotations
 

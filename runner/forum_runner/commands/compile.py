@@ -1,4 +1,4 @@
-"""`forum compile`"""
+"""The command `forum compile`."""
 
 from __future__ import annotations
 

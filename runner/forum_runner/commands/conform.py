@@ -1,4 +1,4 @@
-"""`forum conform`"""
+"""The command `forum conform`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forum diff`"""
+"""The command `forum diff`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forum doctor`"""
+"""The command `forum doctor`."""
 
 from __future__ import annotations
 

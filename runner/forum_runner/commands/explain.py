@@ -1,4 +1,4 @@
-"""`forum explain`"""
+"""The command `forum explain`."""
 
 from __future__ import annotations
 

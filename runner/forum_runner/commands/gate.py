@@ -1,4 +1,4 @@
-"""`forum gate`"""
+"""The command `forum gate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forum graph`"""
+"""The command `forum graph`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forum import`"""
+"""The command `forum import`."""
 
 from __future__ import annotations
 

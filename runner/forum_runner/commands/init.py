@@ -1,4 +1,4 @@
-"""`forum init`"""
+"""The command `forum init`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forum keygen`"""
+"""The command `forum keygen`."""
 
 from __future__ import annotations
 

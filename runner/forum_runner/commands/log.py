@@ -1,4 +1,4 @@
-"""`forum log`"""
+"""The command `forum log`."""
 
 from __future__ import annotations
 

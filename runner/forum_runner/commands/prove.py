@@ -1,4 +1,4 @@
-"""`forum prove`"""
+"""The command `forum prove`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forum redact`"""
+"""The command `forum redact`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forum replay`"""
+"""The command `forum replay`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forum resume`"""
+"""The command `forum resume`."""
 
 from __future__ import annotations
 

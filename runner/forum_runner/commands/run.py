@@ -1,4 +1,4 @@
-"""`forum run`"""
+"""The command `forum run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forum schema`"""
+"""The command `forum schema`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forum show`"""
+"""The command `forum show`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forum trace`"""
+"""The command `forum trace`."""
 
 from __future__ import annotations
 

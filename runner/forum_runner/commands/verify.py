@@ -1,4 +1,4 @@
-"""`forum verify`"""
+"""The command `forum verify`."""
 
 from __future__ import annotations
 

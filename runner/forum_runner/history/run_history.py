@@ -259,8 +259,8 @@ def _task_ended(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> Non
 
 
 def _context_cut(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    kept, total = amount(entry.data, "kept_bytes"), amount(entry.data, "bytes")
-    task.truncated += (TruncatedInput(text(entry.data, "as") or "?", kept, total),)
+    kept_bytes, total_bytes = amount(entry.data, "kept_bytes"), amount(entry.data, "bytes")
+    task.truncated += (TruncatedInput(text(entry.data, "as") or "?", kept_bytes, total_bytes),)
 
 
 def _gate_opened(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:

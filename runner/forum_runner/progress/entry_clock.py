@@ -45,5 +45,5 @@ class EntryClock:
 
 
 def wait_text(milliseconds: int, why: str) -> str:
-    """`waiting 4.0s: retry of draft`."""
+    """Describes a wait: `waiting 4.0s: retry of draft`."""
     return f"waiting {duration(milliseconds)}: {clip(why)}"

@@ -47,7 +47,7 @@ class PlainProgress(RunDisplay):
         self._write([STOPPING], at_us=self._time.now_us())
 
     def _write(self, lines: Iterable[str], paint: str | None = None, at_us: int | None = None) -> None:
-        """`at_us` is the time of an event that is not an entry."""
+        """Writes lines with the working time. `at_us` is the time of an event that is not an entry."""
         history = self._view.history
         active_us = history.active_us if at_us is None else history.active_us_at(at_us)
         stamp = f"[{active_us // 100_000 / 10:>6.1f}s]"

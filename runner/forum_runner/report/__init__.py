@@ -44,7 +44,7 @@ class InvalidWorkflowError(ForumError):
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 task`, `1,200 tasks`."""
+    """A number with its noun: `1 task`, `1,200 tasks`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 

@@ -21,7 +21,7 @@ _NOUNS = {
 
 
 def quantity(name: str, number: int) -> str:
-    """`830 tokens`, `$0.0042`, `2.2s`; an unknown name is printed unchanged."""
+    """An amount with its unit: `830 tokens`, `$0.0042`, `2.2s`; an unknown name is printed unchanged."""
     if name == "micro_usd":
         return money(number)
     if name == "wall_ms":
@@ -31,7 +31,7 @@ def quantity(name: str, number: int) -> str:
 
 
 def usage_of_limit(name: str, used: int, limit: int) -> str:
-    """`830 of 2,200 tokens`, `$0.0042 of $0.0100`."""
+    """A used amount and its limit: `830 of 2,200 tokens`, `$0.0042 of $0.0100`."""
     first = quantity(name, used) if name in ("micro_usd", "wall_ms") else f"{used:,}"
     return f"{first} of {quantity(name, limit)}"
 
@@ -42,7 +42,7 @@ def used_amount(usage: UsageTotals, name: str) -> int:
 
 
 def usage_text(usage: Mapping[str, Any] | UsageTotals) -> str:
-    """`2.2s, 412 tokens, $0.0023`, without the amounts that are 0."""
+    """Time, tokens and cost: `2.2s, 412 tokens, $0.0023`, without amounts that are 0."""
     if not isinstance(usage, UsageTotals):
         recorded, usage = usage, UsageTotals()
         usage.charge(recorded)
@@ -51,18 +51,24 @@ def usage_text(usage: Mapping[str, Any] | UsageTotals) -> str:
 
 
 def stop_text(data: Mapping[str, Any]) -> str:
-    """For a `budget.stopped`: `budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed`."""
+    """Describes a `budget.stopped`: `budget of the run: 990 of 3,000 tokens used, 1,400 more tokens needed`."""
     scope, name, resource = text(data, "scope") or "?", text(data, "name"), text(data, "amount") or "?"
     owner = f"{clip(scope)} '{clip(name, 80)}'" if name is not None else clip(scope)
     used = usage_of_limit(resource, amount(data, "used"), amount(data, "limit"))
     # For time, `needed` is the call's timeout, and few calls take that long.
     is_meaningful = resource != "wall_ms" and amount(data, "needed") > 0
-    needed = f", {quantity(resource, amount(data, 'needed'))} more needed" if is_meaningful else ""
+    needed = f", {_more(resource, amount(data, 'needed'))} needed" if is_meaningful else ""
     return f"budget of the {owner}: {used} used{needed}"
 
 
+def _more(name: str, number: int) -> str:
+    """`1,400 more tokens`, `$0.0042 more`."""
+    noun = _NOUNS.get(name)
+    return counted(number, f"more {noun}") if noun else f"{quantity(name, number)} more"
+
+
 def excess_text(data: Mapping[str, Any]) -> str:
-    """For a `budget.exceeded`: `attempt 2 used $0.0042, but reserved $0.0040`."""
+    """Describes a `budget.exceeded`: `attempt 2 used $0.0042, but reserved $0.0040`."""
     resource = text(data, "amount") or "?"
     used, reserved = (quantity(resource, amount(data, part)) for part in ("used", "reserved"))
     return f"attempt {amount(data, 'attempt'):,} used {used}, but reserved {reserved}"

@@ -71,8 +71,8 @@ def changed_facts(divergence: RunDivergence) -> list[tuple[str, str, str]]:
 
 
 def _divergence(divergence: RunDivergence, color: bool) -> Iterator[str]:
-    where = f"{clip(divergence.subject)}, entry {divergence.index + 1:,}"
-    yield painted(f"first divergence: {where}", color, bold=True)
+    location = f"{clip(divergence.subject)}, entry {divergence.index + 1:,}"
+    yield painted(f"first divergence: {location}", color, bold=True)
     for side, entry in (("A", divergence.left), ("B", divergence.right)):
         yield f"  {side} {log_line(entry, color=color) if entry else 'no further entry'}"
     for name, left, right in changed_facts(divergence)[:20]:

@@ -49,7 +49,7 @@ class _EntryView:
 
     @property
     def check(self) -> str:
-        """`attempt 1, check 2 of 3`."""
+        """The attempt and the number of the check: `attempt 1, check 2 of 3`."""
         checks = self._checks
         return f"{self.attempt}, check {self.number('check') + 1:,}{f' of {len(checks):,}' if checks else ''}"
 
@@ -73,7 +73,7 @@ class _EntryView:
         return f"{self.label('name', implementation)} {self.label('version', implementation)}"
 
     def body(self, name: str) -> str:
-        """` (312 bytes, d29a1c0a1f2a)`, or nothing if the entry has no such body."""
+        """The size and digest of a body: ` (312 bytes, d29a1c0a1f2a)`, or nothing if the entry has no such body."""
         body = part(self.entry.bodies, name)
         if not body:
             return ""
@@ -90,7 +90,7 @@ def entry_text(entry: ReadEntry, task: TaskHistory | None = None, context: RunCo
 
 
 def performer(agent: str | None, adapter: str | None, tier: str | None) -> str:
-    """`writer via small (cheap)`."""
+    """The agent, its adapter and its tier: `writer via small (cheap)`."""
     via = f" via {clip(adapter, _MAX_LABEL)}" if adapter else ""
     return f"{clip(agent or '', _MAX_LABEL)}{via}{f' ({clip(tier, _MAX_LABEL)})' if tier else ''}"
 

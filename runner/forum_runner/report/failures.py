@@ -50,7 +50,10 @@ def _is_reported(task: TaskHistory, failure: ReadEntry) -> bool:
 
 
 def _detail(reader: TextReader, entry: ReadEntry, redacted: Collection[str | None]) -> str | None:
-    """For a program that exited by itself, the last line of its stderr, which would not explain why it was killed."""
+    """The detail of a failure: the last line of stderr if a program exited by itself, otherwise the recorded reason.
+
+    If a program was killed, its stderr is only added, because it does not explain why.
+    """
     last = _line(reader, part(entry.bodies, "stderr"), redacted, is_last=True)
     if last and text(entry.data, "error") == "exit_status":
         return last

@@ -43,8 +43,8 @@ def _block(finding: ManifestFinding, lines: list[str], color: bool) -> str:
     is_warning = finding.severity is Severity.WARNING
     paint = "yellow" if is_warning else "red"
     label = f"warning {finding.code}" if is_warning else finding.code
-    where = visible(f"{place.file}:{place.line}:{place.column}:")
-    head = f"{painted(where, color, bold=True)} {painted(label, color, fg=paint)} {finding.message}"
+    location = visible(f"{place.file}:{place.line}:{place.column}:")
+    head = f"{painted(location, color, bold=True)} {painted(label, color, fg=paint)} {finding.message}"
     hint = finding.hint or ""
     if place.line > len(lines) or not lines[place.line - 1].strip():
         return f"{head}\n      = {hint}" if hint else head

@@ -37,7 +37,7 @@ class Spread:
         return max(self.numbers, default=0)
 
     def __str__(self) -> str:
-        """`1.4 (1 to 3)`; one number if all are equal, and nothing if all are 0."""
+        """The mean and the range: `1.4 (1 to 3)`; one number if all are equal, and nothing if all are 0."""
         if self.minimum == self.maximum:
             return f"{self.maximum:,}" if self.maximum else ""
         return f"{self.mean:,.1f}".removesuffix(".0") + f" ({self.minimum:,} to {self.maximum:,})"
@@ -59,7 +59,7 @@ class PassRate:
 
     @property
     def percent(self) -> float:
-        """Rounded down to a tenth: 100 means every run."""
+        """The percentage of runs that passed, rounded down to a tenth, so that 100 means every run."""
         return self.passed * 1000 // self.runs / 10 if self.runs else 0.0
 
     @property
@@ -80,7 +80,7 @@ class PassRates:
 
     @property
     def headline(self) -> str:
-        """`3 runs: 2 of 3 (66.6%) passed; 1 failed`."""
+        """The first line of the report: `3 runs: 2 of 3 (66.6%) passed; 1 failed`."""
         others = f"; {self.overall.others}" if self.overall.others else ""
         return f"{counted(self.overall.runs, 'run')}: {self.overall} passed{others}"
 

@@ -54,7 +54,7 @@ def render_result(result: RunResult, *, color: bool = False) -> str:
 
 
 def headline(result: RunResult, *, color: bool = False) -> str:
-    """`failed (exit 1): 1 failed, 2 passed in 12.5s`."""
+    """The first line of the result: `failed (exit 1): 1 failed, 2 passed in 12.5s`."""
     words = _STATUS_TEXT.get(result.status, clip(result.status))
     status = painted(words, color, fg=_COLORS.get(result.status), bold=True)
     code = f" (exit {result.exit_code})" if result.exit_code else ""

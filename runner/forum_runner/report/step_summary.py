@@ -33,7 +33,7 @@ _MARKUP = re.compile(r"[&<>\"'`|\\*_\[\]~@#$]|:(?=\S)|(?<=www)[.]", re.IGNORECAS
 
 
 def render_step_summary(result: RunResult) -> str:
-    """At most `MAX_BYTES`: without room for all tasks, the most severe are listed and the others counted."""
+    """Renders at most `MAX_BYTES`. Without room for all tasks, lists the most severe ones and counts the others."""
     header = [f"### {plain(title_of(result))}", "", plain(headline(result)), ""]
     not_started = result.counts[NOT_STARTED]
     footer = ["", *([f"And {not_started:,} {NOT_STARTED}.", ""] if not_started else []), *_sections(result)]

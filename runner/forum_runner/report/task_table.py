@@ -72,7 +72,7 @@ def select_tasks(tasks: Sequence[TaskHistory], max_passed: int, max_others: int)
 
 
 def truncated_lines(history: RunHistory) -> list[str]:
-    """`draft: the first 2,000 of 48,112 bytes of commits`."""
+    """One line per truncated input: `draft: the first 2,000 of 48,112 bytes of commits`."""
     return [
         f"{clip(task.id, 80)}: the first {value.kept_bytes:,} of {value.total_bytes:,} bytes of {clip(value.name, 80)}"
         for task in history.tasks.values()

@@ -36,7 +36,7 @@ def read_run_start(directory: Path) -> RunStart:
         try:
             entry: Entry[Any] = check_line(next(iter(Lines(lines)), b""))
             if "wave_plan" not in entry.bodies or not isinstance(entry.data, RunOpened):
-                raise UsageError(f"'{directory}' is not a run of a plan")
+                raise UsageError(f"'{directory}' is not a run of a workflow: its ledger has no wave plan")
             data = RecordedBody(entry.bodies["wave_plan"], BodyReader(archive)).data
             return RunStart(entry, data, read_checked_plan(data, entry.data))
         except Violation as violation:

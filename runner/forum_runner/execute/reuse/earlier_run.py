@@ -70,7 +70,7 @@ class EarlierRun:
     def _open(self, entry: ReadEntry) -> None:
         self.is_live = entry.data["mode"] == "live"
         if "wave_plan" not in entry.bodies:
-            raise UsageError(f"'{self.directory}' is not a run of a plan")
+            raise UsageError(f"'{self.directory}' is not a run of a workflow: its ledger has no wave plan")
         try:
             self.plan = decode_wave_plan(self._bodies.body(entry.bodies["wave_plan"]).data)
         except RedactedBodyError as error:

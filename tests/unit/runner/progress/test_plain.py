@@ -47,8 +47,8 @@ def test_a_run_stopped_by_a_budget(feed: Feed) -> None:
         "[  21.2s] judged: attempt 1, check 2 of 2 by critic: pass, 900ms, 160 tokens\n"
         "[  22.5s] judged: passed, 2.7s, 320 tokens\n"
         "[  23.7s] wave 3 of 3: 1 task\n"
-        "[  26.2s] stopped by the budget of the agent 'writer': 830 of 2,200 tokens used, 1,400 tokens more needed\n"
-        "[  27.5s] stopped by the budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed\n"
+        "[  26.2s] stopped by the budget of the agent 'writer': 830 of 2,200 tokens used, 1,400 more tokens needed\n"
+        "[  27.5s] stopped by the budget of the run: 990 of 3,000 tokens used, 1,400 more tokens needed\n"
         "[  28.7s] last: stopped (budget)\n"
         "[  30.0s] finished: stopped (2 passed, 1 stopped), 4 calls, 4.5s, 990 tokens, $0.0042\n"
     )

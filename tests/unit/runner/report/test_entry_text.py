@@ -147,7 +147,7 @@ def test_lanes_lead_from_an_entry_to_its_causes() -> None:
 @pytest.mark.parametrize(
     ("amount", "needed", "text"),
     [
-        ("tokens", 20, "990 of 1,000 tokens used, 20 tokens more needed"),
+        ("tokens", 20, "990 of 1,000 tokens used, 20 more tokens needed"),
         ("tokens", 0, "990 of 1,000 tokens used"),
         ("wall_ms", 600_000, "990ms of 1.0s used"),
     ],
