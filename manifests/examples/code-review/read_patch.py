@@ -5,17 +5,18 @@ import sys
 from pathlib import Path
 
 
-def files(patch: str) -> list[dict[str, object]]:
-    found: list[list[str]] = []
+def split_by_file(patch: str) -> list[dict[str, object]]:
+    files: list[list[str]] = []
     for line in patch.splitlines():
         if line.startswith("diff --git "):
-            found.append([])
-        if found:
-            found[-1].append(line)
-    return [summary(lines) for lines in found]
+            files.append([])
+        if files:
+            files[-1].append(line)
+    return [summarize(lines) for lines in files]
 
 
-def summary(lines: list[str]) -> dict[str, object]:
+def summarize(lines: list[str]) -> dict[str, object]:
+    """Return the path of a file, its numbers of added and removed lines, and its hunks."""
     # A deleted file's new name is /dev/null, but the header always has both names.
     path = lines[0].rpartition(" b/")[2]
     start = next((index for index, line in enumerate(lines) if line.startswith("@@")), len(lines))
@@ -30,4 +31,4 @@ def summary(lines: list[str]) -> dict[str, object]:
 
 if __name__ == "__main__":
     patch = Path(sys.argv[1]).read_text(encoding="utf-8")
-    json.dump({"files": files(patch)}, sys.stdout, indent=2)
+    json.dump({"files": split_by_file(patch)}, sys.stdout, indent=2)

@@ -1,4 +1,4 @@
-"""Check a file of orders against one rule and print the problems as JSON. Usage: check.py RULE FILE"""
+"""Check an orders file against one rule and print the problems as JSON. Usage: check.py RULE FILE"""
 
 import json
 import sys
@@ -14,49 +14,49 @@ Problems = Iterator[tuple[int, str]]
 
 def columns(header: list[str], rows: Rows) -> Problems:
     if header != orders.COLUMNS:
-        yield 1, f"the columns are {', '.join(header)}, not {', '.join(orders.COLUMNS)}"
+        yield 1, f"expected the columns {', '.join(orders.COLUMNS)}, found {', '.join(header)}"
     for line, row in rows:
         if len(row) != len(orders.COLUMNS):
-            yield line, f"{len(row)} fields instead of {len(orders.COLUMNS)}"
+            yield line, f"expected {len(orders.COLUMNS)} fields, found {len(row)}"
 
 
 def values(_header: list[str], rows: Rows) -> Problems:
-    for line, row in whole(rows):
+    for line, row in complete_rows(rows):
         order = dict(zip(orders.COLUMNS, row, strict=True))
         try:
             date.fromisoformat(order["date"])
         except ValueError:
-            yield line, f"'{order['date']}' is not a date"
+            yield line, f"date '{order['date']}' is not valid"
         if not order["customer"]:
-            yield line, "no customer"
+            yield line, "customer is empty"
         if not (order["quantity"].isdecimal() and int(order["quantity"]) > 0):
-            yield line, f"'{order['quantity']}' is not a quantity"
+            yield line, f"quantity '{order['quantity']}' is not a positive integer"
         for column in ("unit_price", "total"):
-            if amount(order[column]) is None:
-                yield line, f"'{order[column]}' is not an amount of money"
+            if parse_amount(order[column]) is None:
+                yield line, f"{column} '{order[column]}' is not a valid amount"
 
 
 def duplicates(_header: list[str], rows: Rows) -> Problems:
-    first: dict[str, int] = {}
-    for line, row in whole(rows):
-        if row[0] in first:
-            yield line, f"order {row[0]} is already in line {first[row[0]]}"
-        first.setdefault(row[0], line)
+    first_line: dict[str, int] = {}
+    for line, row in complete_rows(rows):
+        if row[0] in first_line:
+            yield line, f"order {row[0]} is already on line {first_line[row[0]]}"
+        first_line.setdefault(row[0], line)
 
 
 def totals(_header: list[str], rows: Rows) -> Problems:
-    for line, row in whole(rows):
-        quantity, price, total = map(amount, row[4:7])
-        # The rule `values` reports invalid numbers.
+    for line, row in complete_rows(rows):
+        quantity, price, total = map(parse_amount, row[4:7])
+        # Skip invalid numbers: the rule `values` reports them.
         if None not in (quantity, price, total) and quantity * price != total:
             yield line, f"{quantity} times {price} is {quantity * price}, not {total}"
 
 
-def whole(rows: Rows) -> Rows:
+def complete_rows(rows: Rows) -> Rows:
     return [(line, row) for line, row in rows if len(row) == len(orders.COLUMNS)]
 
 
-def amount(text: str) -> Decimal | None:
+def parse_amount(text: str) -> Decimal | None:
     try:
         number = Decimal(text)
     except InvalidOperation:

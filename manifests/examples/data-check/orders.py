@@ -1,4 +1,4 @@
-"""Read a file of orders."""
+"""Read an orders file."""
 
 import csv
 from pathlib import Path

@@ -7,8 +7,8 @@ import sys
 import orders
 
 if __name__ == "__main__":
-    chosen = set(json.loads(sys.argv[1]))
+    selected_lines = set(json.loads(sys.argv[1]))
     header, rows = orders.read(sys.argv[2])
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(row for line, row in rows if line in chosen)
+    writer.writerows(row for line, row in rows if line in selected_lines)

@@ -1,4 +1,4 @@
-"""Exit with status 1 if there are more problems than tolerated. Usage: tolerate.py PROBLEMS TOLERATED"""
+"""Exit with code 1 if there are more problems than tolerated. Usage: tolerate.py PROBLEMS TOLERATED"""
 
 import sys
 

@@ -14,11 +14,11 @@ def git(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def main() -> int:
-    given = sys.argv[1] if len(sys.argv) > 1 else ""
-    since = given or git("describe", "--tags", "--abbrev=0").stdout.strip() or None
-    span = f"{since}..HEAD" if since else "HEAD"
+    tag = sys.argv[1] if len(sys.argv) > 1 else ""
+    since = tag or git("describe", "--tags", "--abbrev=0").stdout.strip() or None
+    revisions = f"{since}..HEAD" if since else "HEAD"
     # A hash contains no tab, so the first tab ends it, whatever the subject contains.
-    log = git("log", "--no-merges", f"--max-count={LIMIT}", "--format=%h%x09%s", "--end-of-options", span)
+    log = git("log", "--no-merges", f"--max-count={LIMIT}", "--format=%h%x09%s", "--end-of-options", revisions)
     if log.returncode != 0:
         sys.stderr.write(log.stderr)
         return 1

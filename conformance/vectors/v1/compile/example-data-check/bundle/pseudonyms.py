@@ -1,4 +1,4 @@
-"""Print a file of orders with a hash instead of each customer name. Usage: pseudonyms.py FILE < SALT"""
+"""Print an orders file with a hash instead of each customer name. Usage: pseudonyms.py FILE < SALT"""
 
 import csv
 import hashlib

@@ -4,17 +4,19 @@ import json
 import sys
 
 
-def report(results: list[dict]) -> dict:
-    found = sorted((item["line"], result["rule"], item["problem"]) for result in results for item in result["problems"])
-    lines = [f"line {line}, {rule}: {problem}" for line, rule, problem in found]
+def combine(results: list[dict]) -> dict:
+    problems = sorted(
+        (item["line"], result["rule"], item["problem"]) for result in results for item in result["problems"]
+    )
+    lines = [f"line {line}, {rule}: {problem}" for line, rule, problem in problems]
     rows = max(result["rows"] for result in results)
-    heading = f"{rows} orders, {len(found)} problems"
+    heading = f"{rows} orders, {len(problems)} problems"
     return {
-        "problems": len(found),
-        "lines": sorted({line for line, _, _ in found}),
+        "problems": len(problems),
+        "lines": sorted({line for line, _, _ in problems}),
         "text": "\n".join([heading, *lines]),
     }
 
 
 if __name__ == "__main__":
-    json.dump(report(json.loads(sys.argv[1])), sys.stdout, indent=2)
+    json.dump(combine(json.loads(sys.argv[1])), sys.stdout, indent=2)

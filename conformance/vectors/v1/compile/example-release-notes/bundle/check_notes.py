@@ -1,4 +1,4 @@
-"""Check release notes in JSON for problems that a schema cannot find. Exit with status 1 if there are any."""
+"""Check release notes in JSON for problems that a schema cannot find. Exit with code 1 if there are any."""
 
 import json
 import sys
@@ -6,24 +6,24 @@ import sys
 ORDER = ["Added", "Changed", "Fixed"]
 
 
-def problems(notes: dict) -> list[str]:
-    found = []
+def find_problems(notes: dict) -> list[str]:
+    problems = []
     headings = [section["heading"] for section in notes["sections"]]
     if headings != sorted(set(headings), key=ORDER.index):
-        found.append(f"the sections are {', '.join(headings)}, not in the order {', '.join(ORDER)}, each once")
+        problems.append(f"expected sections from {', '.join(ORDER)} in this order, found {', '.join(headings)}")
     items = [item for section in notes["sections"] for item in section["items"]]
-    seen: dict[str, str] = {}
+    item_by_commit: dict[str, str] = {}
     for item in items:
         for commit in item["commits"]:
-            if commit in seen:
-                found.append(f"commit {commit} is in two items: {seen[commit]!r} and {item['text']!r}")
-            seen[commit] = item["text"]
+            if commit in item_by_commit:
+                problems.append(f"commit {commit} is in two items: {item_by_commit[commit]!r} and {item['text']!r}")
+            item_by_commit[commit] = item["text"]
         if "\n" in item["text"]:
-            found.append(f"more than one line: {item['text']!r}")
-    return found
+            problems.append(f"item has more than one line: {item['text']!r}")
+    return problems
 
 
 if __name__ == "__main__":
-    found = problems(json.load(sys.stdin))
-    sys.stdout.writelines(f"{problem}\n" for problem in found)
-    sys.exit(1 if found else 0)
+    problems = find_problems(json.load(sys.stdin))
+    sys.stdout.writelines(f"{problem}\n" for problem in problems)
+    sys.exit(1 if problems else 0)
