@@ -7,9 +7,9 @@ const BLOCK = 512;
 const END = 2 * BLOCK;
 const WINDOW = 1 << 20;
 
-/** @typedef {{name: Uint8Array, offset: number, size: number}} Member offset is that of the content */
+/** @typedef {{name: Uint8Array, offset: number, size: number}} Member `offset` is where the content begins */
 
-/** Buffers a part of a source, so that small members need no read of their own. */
+/** Buffers a part of a source, so that small members do not need separate reads. */
 export class Window {
   /** @param {import("./sources.js").ByteSource} source */
   constructor(source) {
@@ -17,20 +17,20 @@ export class Window {
     this.size = source.size;
     this.start = 0;
     /** @type {Uint8Array} */
-    this.held = new Uint8Array(0);
+    this.buffer = new Uint8Array(0);
   }
 
   /**
    * @param {number} offset
    * @param {number} length
-   * @returns {Promise<Uint8Array>} less than was asked for at the end of the source
+   * @returns {Promise<Uint8Array>} fewer bytes at the end of the source
    */
   async read(offset, length) {
-    if (offset < this.start || offset + length > this.start + this.held.length) {
-      this.held = await this.source.read(offset, Math.max(length, WINDOW));
+    if (offset < this.start || offset + length > this.start + this.buffer.length) {
+      this.buffer = await this.source.read(offset, Math.max(length, WINDOW));
       this.start = offset;
     }
-    return this.held.subarray(offset - this.start, offset - this.start + length);
+    return this.buffer.subarray(offset - this.start, offset - this.start + length);
   }
 }
 
@@ -107,12 +107,12 @@ export class ArchiveReader {
   constructor(source) {
     this.window = new Window(source);
     this.at = 0;
-    /** @type {"archive" | "file" | "broken" | null} what reading ended at */
+    /** @type {"archive" | "file" | "broken" | null} how the archive ended, once all members are read */
     this.end = null;
   }
 
   /**
-   * The well-formed members, up to the first place where none stands; afterwards `at` and `end` tell about that place.
+   * The well-formed members. Afterwards, `at` is the offset behind the last one, and `end` describes the bytes there.
    * @returns {AsyncGenerator<Member>}
    */
   async *members() {

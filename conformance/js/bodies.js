@@ -1,5 +1,5 @@
 // @ts-check
-/** Level 3: the digests that entries name, and the members of the archive that belong to them. */
+/** Level 3: compares the digests that entries refer to with the members of the archive. */
 
 import { ArchiveReader } from "./archive.js";
 import { hexOf, isAllZeros, utf8 } from "./bytes.js";
@@ -12,31 +12,31 @@ const SALTED_TAG = utf8("forum:salted:v1\n");
 const MEMBER_NAME = /^(sha256|salted|redacted)\/([0-9a-f]{64})$/;
 
 /**
- * @typedef {Object} Body what is known of a digest that an entry names
- * @property {number} seq the entry that names it first
- * @property {number} rank its place among all digests, in the order of first naming
+ * @typedef {Object} Body a digest that an entry refers to
+ * @property {number} seq the first entry that refers to it
+ * @property {number} rank its position in the order of first references
  * @property {number} bytes
  * @property {boolean} isSalted
- * @property {number} offset of the content of a member that is as it should be; -1 while none was found
- * @property {boolean} isFound whether it has a member, right or wrong
+ * @property {number} offset of the content of a correct member; -1 while none was found
+ * @property {boolean} isFound whether it has a member, correct or not
  */
 
-/** @typedef {{digest: string, bytes: number, salted?: true}} Naming */
+/** @typedef {{digest: string, bytes: number, salted?: true}} BodyReference */
 
 /**
  * Copy the string: a slice of a line would keep the whole line in memory.
  * @param {string} text
  */
-const detached = (text) => (" " + text).slice(1);
+const copyOf = (text) => (" " + text).slice(1);
 
 /** @param {Body} body */
 const memberBytes = (body) => body.bytes + (body.isSalted ? SALT_BYTES : 0);
 
 export class BodyIndex {
   constructor() {
-    /** @type {Map<string, Body>} in the order of first naming */
+    /** @type {Map<string, Body>} in the order of first references */
     this.bodies = new Map();
-    /** @type {Set<string>} digests that a body.redacted names */
+    /** @type {Set<string>} digests of body.redacted entries */
     this.redacted = new Set();
     this.findings = new Findings();
   }
@@ -46,29 +46,29 @@ export class BodyIndex {
    * @param {any} entry
    */
   take(number, entry) {
-    const redacts = entry.kind === "body.redacted" ? detached(entry.data.digest) : null;
-    if (redacts !== null && (!this.bodies.has(redacts) || this.redacted.has(redacts))) {
-      this.findings.add("L309", number, `${redacts} is not named before, or redacted already`);
+    const redactedDigest = entry.kind === "body.redacted" ? copyOf(entry.data.digest) : null;
+    if (redactedDigest !== null && (!this.bodies.has(redactedDigest) || this.redacted.has(redactedDigest))) {
+      this.findings.add("L309", number, `${redactedDigest} is not referenced by an earlier entry, or already redacted`);
     }
     // Canonical lines have their keys sorted, so this is the order of names.
-    for (const name of Object.keys(entry.bodies)) this.#name(number, entry.bodies[name]);
-    if (redacts !== null) this.redacted.add(redacts);
+    for (const name of Object.keys(entry.bodies)) this.#addReference(number, entry.bodies[name]);
+    if (redactedDigest !== null) this.redacted.add(redactedDigest);
   }
 
   /**
    * @param {number} number
-   * @param {Naming} naming
+   * @param {BodyReference} reference
    */
-  #name(number, naming) {
-    const { digest, bytes } = naming;
-    const isSalted = naming.salted === true;
+  #addReference(number, reference) {
+    const { digest, bytes } = reference;
+    const isSalted = reference.salted === true;
     if (this.redacted.has(digest)) this.findings.add("L309", number, `${digest} was redacted before`);
     const known = this.bodies.get(digest);
     if (known === undefined) {
       const rank = this.bodies.size;
-      this.bodies.set(detached(digest), { seq: number, rank, bytes, isSalted, offset: -1, isFound: false });
+      this.bodies.set(copyOf(digest), { seq: number, rank, bytes, isSalted, offset: -1, isFound: false });
     } else if (known.bytes !== bytes || known.isSalted !== isSalted) {
-      this.findings.add("L303", number, `${digest} has other bytes or another salt than where it is first named`);
+      this.findings.add("L303", number, `${digest} has another size or salt than in its first reference`);
     }
   }
 }
@@ -83,11 +83,11 @@ export class ArchiveScan {
     this.index = index;
     this.reader = new ArchiveReader(source);
     this.findings = new Findings();
-    /** The end of the last member that an entry names. */
-    this.namedEnd = 0;
+    /** The end of the last referenced member. */
+    this.referencedEnd = 0;
     this.position = 0;
-    this.hasStranger = false;
-    this.hasStrangerBefore = false;
+    this.hasUnreferenced = false;
+    this.hasUnreferencedBefore = false;
     this.hasRepeated = false;
     /** @type {number | null} */
     this.firstMisplaced = null;
@@ -98,12 +98,12 @@ export class ArchiveScan {
       const match = MEMBER_NAME.exec(String.fromCharCode(...member.name));
       const body = match === null ? undefined : this.index.bodies.get(match[2]);
       if (match === null || body === undefined) {
-        this.hasStranger = true;
+        this.hasUnreferenced = true;
         continue;
       }
-      this.hasStrangerBefore ||= this.hasStranger;
-      this.namedEnd = this.reader.at;
-      await this.#look(match[1], match[2], body, member);
+      this.hasUnreferencedBefore ||= this.hasUnreferenced;
+      this.referencedEnd = this.reader.at;
+      await this.#checkMember(match[1], match[2], body, member);
     }
   }
 
@@ -113,7 +113,7 @@ export class ArchiveScan {
    * @param {Body} body
    * @param {import("./archive.js").Member} member
    */
-  async #look(folder, digest, body, member) {
+  async #checkMember(folder, digest, body, member) {
     if (body.isFound) {
       this.hasRepeated = true;
     } else {
@@ -121,14 +121,14 @@ export class ArchiveScan {
       this.position++;
     }
     body.isFound = true;
-    const isRight = await this.#isRight(folder, digest, body, member);
-    if (isRight && folder !== "redacted" && body.offset === -1) body.offset = member.offset;
+    const isCorrect = await this.#isCorrect(folder, digest, body, member);
+    if (isCorrect && folder !== "redacted" && body.offset === -1) body.offset = member.offset;
     const isRecorded = this.index.redacted.has(digest);
     if (isRecorded && folder !== "redacted") {
       this.findings.add("L306", body.seq, `${digest} is recorded as redacted, but still exists`);
       return;
     }
-    if (!isRight) this.findings.add("L303", body.seq, `the member of ${digest} does not match its digest`);
+    if (!isCorrect) this.findings.add("L303", body.seq, `the member of ${digest} does not match its digest`);
     if (folder === "redacted" && !isRecorded) {
       this.findings.add("L307", body.seq, `${digest} is redacted, but no entry records it`);
     }
@@ -140,7 +140,7 @@ export class ArchiveScan {
    * @param {Body} body
    * @param {import("./archive.js").Member} member
    */
-  async #isRight(folder, digest, body, member) {
+  async #isCorrect(folder, digest, body, member) {
     if (member.size !== memberBytes(body)) return false;
     const chunks = chunksOf(this.reader.window, member.offset, member.offset + member.size);
     if (folder === "redacted") {
@@ -154,13 +154,13 @@ export class ArchiveScan {
     return hexOf(hasher.digest()) === digest;
   }
 
-  /** Whether the archive became unreadable before the last body: L301. */
-  isCutShort() {
+  /** Whether the archive is unreadable before its last body (L301). */
+  isTruncated() {
     return this.reader.end === "broken" && [...this.index.bodies.values()].some((body) => !body.isFound);
   }
 
   /**
-   * All findings of an archive that could be read, but those about copies.
+   * All findings about a readable archive, merged with those about copies.
    * @param {boolean} isSealed whether the ledger's last line is a seal
    * @param {Findings} copies the findings about copies
    * @returns {Findings}
@@ -170,18 +170,18 @@ export class ArchiveScan {
     for (const [digest, body] of this.index.bodies) {
       if (!body.isFound) findings.add("L302", body.seq, `${digest} has no member`);
     }
-    if (this.hasStrangerBefore) findings.add("L304", null, "a member that no entry refers to is among the bodies");
+    if (this.hasUnreferencedBefore) findings.add("L304", null, "a member that no entry refers to is among the bodies");
     findings.merge(this.index.findings);
     findings.merge(copies);
-    if (findings.count === 0) this.#order();
-    const isAtEnd = this.namedEnd === this.reader.at && this.reader.end !== "broken";
+    if (findings.count === 0) this.#checkOrder();
+    const isAtEnd = this.referencedEnd === this.reader.at && this.reader.end !== "broken";
     if (!isAtEnd || (isSealed && this.reader.end !== "archive")) {
       findings.add("L310", null, "the archive does not end after its last body");
     }
     return findings;
   }
 
-  #order() {
+  #checkOrder() {
     if (this.hasRepeated) this.findings.add("L305", null, "a digest has two members");
     if (this.firstMisplaced !== null) this.findings.add("L305", this.firstMisplaced, "members are out of order");
   }
@@ -199,41 +199,41 @@ export class BodyStore {
   }
 
   /**
-   * @param {Naming} naming
-   * @returns {Promise<Uint8Array | null>} null if it is redacted, missing or wrong
+   * @param {BodyReference} reference
+   * @returns {Promise<Uint8Array | null>} null if it is redacted, missing or altered
    */
-  async read(naming) {
-    const body = this.#there(naming);
+  async read(reference) {
+    const body = this.#intactBody(reference);
     if (body === null) return null;
     const salt = body.isSalted ? SALT_BYTES : 0;
-    return this.#held().read(body.offset + salt, body.bytes);
+    return this.#openSource().read(body.offset + salt, body.bytes);
   }
 
   /**
-   * A hasher that gives the digest once it has had the body's bytes, or null if the salt is not known.
-   * @param {Naming} naming
+   * A hasher that returns the body's digest after it receives the body's bytes, or null if the salt is unknown.
+   * @param {BodyReference} reference
    */
-  async hasherFor(naming) {
+  async hasherFor(reference) {
     const hasher = startSha256();
-    if (naming.salted !== true) return hasher;
-    const body = this.#there(naming);
+    if (reference.salted !== true) return hasher;
+    const body = this.#intactBody(reference);
     if (body === null) return null;
     hasher.update(SALTED_TAG);
-    hasher.update(await this.#held().read(body.offset, SALT_BYTES));
+    hasher.update(await this.#openSource().read(body.offset, SALT_BYTES));
     return hasher;
   }
 
-  #held() {
+  #openSource() {
     return /** @type {import("./sources.js").ByteSource} */ (this.source);
   }
 
   /**
-   * @param {Naming} naming
+   * @param {BodyReference} reference
    * @returns {Body | null}
    */
-  #there(naming) {
-    const body = this.index.bodies.get(naming.digest);
+  #intactBody(reference) {
+    const body = this.index.bodies.get(reference.digest);
     if (this.source === null || body === undefined || body.offset === -1) return null;
-    return body.bytes === naming.bytes && body.isSalted === (naming.salted === true) ? body : null;
+    return body.bytes === reference.bytes && body.isSalted === (reference.salted === true) ? body : null;
   }
 }

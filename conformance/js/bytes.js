@@ -79,8 +79,8 @@ export function base64Of(bytes) {
 }
 
 /**
- * The bytes of a base64 text, or null if it is not their canonical encoding: otherwise two different checkpoints could
- * have the same content.
+ * The bytes of a base64 text, or null if the text is not their canonical encoding. Otherwise two different checkpoints
+ * could have the same content.
  * @param {string} text
  * @returns {Uint8Array | null}
  */
@@ -89,14 +89,14 @@ export function bytesOfBase64(text) {
   const digits = text.replace(/=+$/, "");
   const bytes = new Uint8Array(Math.floor((digits.length * 3) / 4));
   let bits = 0;
-  let held = 0;
+  let buffer = 0;
   let at = 0;
   for (const digit of digits) {
-    held = ((held << 6) | BASE64.indexOf(digit)) & 0xffffff;
+    buffer = ((buffer << 6) | BASE64.indexOf(digit)) & 0xffffff;
     bits += 6;
     if (bits >= 8) {
       bits -= 8;
-      bytes[at++] = (held >> bits) & 0xff;
+      bytes[at++] = (buffer >> bits) & 0xff;
     }
   }
   return base64Of(bytes) === text ? bytes : null;

@@ -4,13 +4,13 @@
 import { hexOf } from "./bytes.js";
 
 const FIRST_PREV = "0".repeat(64);
-const AFTER_A_SEAL = new Set(["body.redacted", "run.repaired", "run.sealed"]);
+const ALLOWED_AFTER_SEAL = new Set(["body.redacted", "run.repaired", "run.sealed"]);
 
 /**
  * @param {number[]} causes
  * @param {number} number
  */
-function areEarlier(causes, number) {
+function areAscendingAndEarlier(causes, number) {
   return causes.every((cause, i) => cause < number && (i === 0 || causes[i - 1] < cause));
 }
 
@@ -27,11 +27,11 @@ export class Chain {
 
   /**
    * @param {number} number the line's number in the file
-   * @param {any} entry null for a line with a finding of level 1
-   * @param {Uint8Array} hash the line's
+   * @param {any} entry null for a line with a level 1 finding
+   * @param {Uint8Array} hash the hash of the line
    */
   take(number, entry, hash) {
-    if (entry !== null) this.#look(number, entry);
+    if (entry !== null) this.#checkEntry(number, entry);
     this.head = hexOf(hash);
   }
 
@@ -39,7 +39,7 @@ export class Chain {
    * @param {number} number
    * @param {any} entry
    */
-  #look(number, entry) {
+  #checkEntry(number, entry) {
     const add = (/** @type {string} */ code, /** @type {string} */ sentence) => {
       this.findings.add(code, number, sentence);
     };
@@ -47,10 +47,10 @@ export class Chain {
     if (entry.seq !== number) add("L202", "seq is not the line's number");
     this.run ??= entry.run;
     if (entry.run !== this.run) add("L203", "run differs from the first entry");
-    if (!areEarlier(entry.causes, number)) add("L204", "causes are not ascending seqs of earlier entries");
+    if (!areAscendingAndEarlier(entry.causes, number)) add("L204", "causes are not ascending seqs of earlier entries");
     if (entry.at < this.at) add("L205", "at is earlier than in the previous entry");
-    if ((entry.kind === "run.opened") !== (number === 0)) add("L206", "the first entry, and no other, is run.opened");
-    if (this.isSealed && !AFTER_A_SEAL.has(entry.kind) && !entry.kind.startsWith("x-")) {
+    if ((entry.kind === "run.opened") !== (number === 0)) add("L206", "run.opened must be the first entry, and only the first");
+    if (this.isSealed && !ALLOWED_AFTER_SEAL.has(entry.kind) && !entry.kind.startsWith("x-")) {
       add("L207", `${entry.kind} may not follow a seal`);
     }
     this.at = entry.at;

@@ -1,18 +1,18 @@
 // @ts-check
-/** Compare checkpoints and pins with a ledger or a proof (LEDGER-CHECKPOINT-003 and 004, LEDGER-PROOF-001). */
+/** Compares checkpoints and pins with a ledger or a proof (LEDGER-CHECKPOINT-003 and 004, LEDGER-PROOF-001). */
 
 import { isSigned, readCheckpoint } from "./note.js";
 
 /** @typedef {"directory" | "given" | "pin"} Source */
 
 /**
- * @typedef {Object} Known what is known of the tree that a checkpoint is compared with
- * @property {string | null} run null if it has no entry
+ * @typedef {Object} ComparedTree the tree that a checkpoint is compared with
+ * @property {string | null} run null if the ledger has no entry
  * @property {number} size
- * @property {Map<number, string>} roots by number of entries
+ * @property {Map<number, string>} roots roots by number of entries
  */
 
-export class Comparison {
+export class CheckpointComparison {
   /**
    * @param {Source} source
    * @param {Uint8Array} bytes
@@ -26,31 +26,31 @@ export class Comparison {
 
   /**
    * Adds the first finding that applies.
-   * @param {Known} known
+   * @param {ComparedTree} known
    * @param {import("./findings.js").Findings} findings
-   * @returns {boolean} whether it holds
+   * @returns {boolean} whether the checkpoint matches
    */
-  look(known, findings) {
+  check(known, findings) {
     const found = this.#finding(known);
     if (found !== null) findings.add(found[0], null, found[1]);
     return found === null;
   }
 
   /**
-   * @param {Known} known
+   * @param {ComparedTree} known
    * @returns {[string, string] | null}
    */
   #finding(known) {
     const { checkpoint, key } = this;
     const isPin = this.source === "pin";
-    const what = isPin ? "the pin" : "the checkpoint";
-    if (checkpoint === null) return ["L506", `${what} is malformed`];
-    if (key !== null && !isSigned(checkpoint, key)) return ["L510", `${what} is not signed by ${key.name}`];
-    if (checkpoint.run !== known.run) return ["L507", `${what} is of another run`];
-    if (checkpoint.size > known.size) return [isPin ? "L512" : "L508", `${what} has more entries`];
+    const subject = isPin ? "the pin" : "the checkpoint";
+    if (checkpoint === null) return ["L506", `${subject} is malformed`];
+    if (key !== null && !isSigned(checkpoint, key)) return ["L510", `${subject} is not signed by ${key.name}`];
+    if (checkpoint.run !== known.run) return ["L507", `${subject} belongs to another run`];
+    if (checkpoint.size > known.size) return [isPin ? "L512" : "L508", `${subject} covers more entries than there are`];
     // A proof covers only its own sizes, so a checkpoint of another size cannot match.
     const isSame = known.roots.get(checkpoint.size) === checkpoint.root;
-    return isSame ? null : [isPin ? "L513" : "L509", `${what} has another root`];
+    return isSame ? null : [isPin ? "L513" : "L509", `${subject} has another root`];
   }
 
   report() {

@@ -10,14 +10,14 @@ const OUTPUTS = "outputs";
 /** @type {Record<string, string>} */
 const SUFFIXES = { "application/json": ".json", "text/plain": ".txt" };
 
-/** @typedef {{seq: number, naming: import("./bodies.js").Naming & {type: string}}} Original */
+/** @typedef {{seq: number, reference: import("./bodies.js").BodyReference & {type: string}}} Original */
 
-/** Remembers which bodies have copies, while entries are read. */
+/** Collects the bodies that must have copies, while entries are read. */
 export class Originals {
   constructor() {
     /** @type {Original | null} */
     this.wavePlan = null;
-    /** @type {Map<string, Original>} the last answer of each name */
+    /** @type {Map<string, Original>} the last answer by name */
     this.answers = new Map();
   }
 
@@ -27,9 +27,9 @@ export class Originals {
    */
   take(number, entry) {
     if (entry.kind === "run.opened" && entry.bodies.wave_plan !== undefined) {
-      this.wavePlan = { seq: number, naming: entry.bodies.wave_plan };
+      this.wavePlan = { seq: number, reference: entry.bodies.wave_plan };
     }
-    if (entry.kind === "answer.given") this.answers.set(entry.data.output, { seq: number, naming: entry.bodies.value });
+    if (entry.kind === "answer.given") this.answers.set(entry.data.output, { seq: number, reference: entry.bodies.value });
   }
 
   /** @returns {Map<string, Original>} by path */
@@ -37,7 +37,7 @@ export class Originals {
     const paths = new Map();
     if (this.wavePlan !== null) paths.set(WAVE_PLAN, this.wavePlan);
     for (const [name, original] of this.answers) {
-      const suffix = SUFFIXES[original.naming.type] ?? ".bin";
+      const suffix = SUFFIXES[original.reference.type] ?? ".bin";
       paths.set(`${OUTPUTS}/${name}${suffix}`, original);
     }
     return paths;
@@ -61,12 +61,12 @@ export class CopyCheck {
    * @param {Originals} originals
    * @returns {Promise<Findings>}
    */
-  async look(originals) {
+  async check(originals) {
     const expected = originals.byPath();
-    for (const [path, original] of expected) await this.#copy(path, original);
+    for (const [path, original] of expected) await this.#checkCopy(path, original);
     for (const name of (await this.directory.list(OUTPUTS)) ?? []) {
       if (!name.startsWith(".") && !expected.has(`${OUTPUTS}/${name}`)) {
-        this.findings.add("L308", null, `${OUTPUTS}/${name} copies nothing`);
+        this.findings.add("L308", null, `${OUTPUTS}/${name} does not belong to any answer`);
       }
     }
     return this.findings;
@@ -76,29 +76,29 @@ export class CopyCheck {
    * @param {string} path
    * @param {Original} original
    */
-  async #copy(path, { seq, naming }) {
+  async #checkCopy(path, { seq, reference }) {
     const file = await this.directory.openCopy(path);
     const index = this.store.index;
-    if (index.redacted.has(naming.digest)) {
-      const first = index.bodies.get(naming.digest)?.seq ?? seq;
-      if (file !== "absent") this.findings.add("L306", first, `${path} is a copy of a body that is redacted`);
+    if (index.redacted.has(reference.digest)) {
+      const first = index.bodies.get(reference.digest)?.seq ?? seq;
+      if (file !== "absent") this.findings.add("L306", first, `${path} is the copy of a redacted body`);
     } else if (file === "absent") {
       if (this.isSealed) this.findings.add("L308", seq, `${path} is missing`);
-    } else if (file === "irregular" || !(await this.#isCopy(file, naming))) {
-      this.findings.add("L308", seq, `${path} is not what it copies`);
+    } else if (file === "irregular" || !(await this.#isCopy(file, reference))) {
+      this.findings.add("L308", seq, `${path} differs from the body it should be a copy of`);
     }
   }
 
   /**
    * @param {import("./sources.js").ByteSource} file
-   * @param {import("./bodies.js").Naming} naming
+   * @param {import("./bodies.js").BodyReference} reference
    */
-  async #isCopy(file, naming) {
-    const hasher = await this.store.hasherFor(naming);
-    // Without the salt there is nothing to compare it with.
+  async #isCopy(file, reference) {
+    const hasher = await this.store.hasherFor(reference);
+    // Without the salt, the copy cannot be compared.
     if (hasher === null) return true;
-    if (file.size !== naming.bytes) return false;
+    if (file.size !== reference.bytes) return false;
     for await (const chunk of chunksOf(file, 0, file.size)) hasher.update(chunk);
-    return hexOf(hasher.digest()) === naming.digest;
+    return hexOf(hasher.digest()) === reference.digest;
   }
 }

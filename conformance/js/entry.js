@@ -13,7 +13,7 @@ export const MAX_LINE_DEPTH = 64;
  * @param {string} code
  * @param {string} sentence
  */
-const bad = (code, sentence) => ({ code, sentence });
+const finding = (code, sentence) => ({ code, sentence });
 
 /**
  * @param {string} text
@@ -31,7 +31,7 @@ function readOrNull(text) {
 export class EntryReader {
   /** @param {import("./schema.js").Schemas} schemas */
   constructor(schemas) {
-    this.fits = schemas.check("entry.schema.json");
+    this.matchesSchema = schemas.check("entry.schema.json");
     this.kinds = schemas.kinds;
   }
 
@@ -41,22 +41,22 @@ export class EntryReader {
    * @returns {ReadEntry}
    */
   read(bytes) {
-    if (bytes === null) return bad("L101", "the line is too long");
+    if (bytes === null) return finding("L101", "the line is too long");
     const text = textOf(bytes);
-    if (text === null) return bad("L102", "the line is not UTF-8");
+    if (text === null) return finding("L102", "the line is not UTF-8");
     const read = readOrNull(text);
-    if (read === null) return bad("L102", "the line is not JSON");
+    if (read === null) return finding("L102", "the line is not JSON");
     const entry = read.value;
     if (entry === null || typeof entry !== "object" || Array.isArray(entry)) {
-      return bad("L102", "the line is not a JSON object");
+      return finding("L102", "the line is not a JSON object");
     }
-    if (read.hasLoneSurrogate) return bad("L102", "a string contains a lone surrogate");
-    if (read.depth > MAX_LINE_DEPTH) return bad("L102", "the line is nested too deeply");
-    if (read.hasFraction || read.hasUnsafeInteger) return bad("L103", "a number is not an integer in range");
-    if (canonicalText(entry) !== text) return bad("L104", "the line is not in RFC 8785 form");
-    if (!this.fits(entry)) return bad("L105", "the entry does not match its schema");
+    if (read.hasLoneSurrogate) return finding("L102", "a string contains a lone surrogate");
+    if (read.depth > MAX_LINE_DEPTH) return finding("L102", "the line is nested too deeply");
+    if (read.hasFraction || read.hasUnsafeInteger) return finding("L103", "a number is not an integer in range");
+    if (canonicalText(entry) !== text) return finding("L104", "the line is not in RFC 8785 form");
+    if (!this.matchesSchema(entry)) return finding("L105", "the entry does not match its schema");
     if (!entry.kind.startsWith("x-") && !this.kinds.has(entry.kind)) {
-      return bad("L106", `the kind '${entry.kind}' is unknown`);
+      return finding("L106", `the kind '${entry.kind}' is unknown`);
     }
     return { entry };
   }

@@ -1,16 +1,16 @@
 // @ts-check
 /** Findings, and the verdict that follows from them (LEDGER-VERIFY-001 to 003). */
 
-/** Findings that mean incomplete. Every other one means invalid. */
+/** Codes that make a ledger incomplete. Every other code makes it invalid. */
 const INCOMPLETE = new Set(["L310", "L501", "L502", "L503"]);
-const KEPT = 100;
+const MAX_KEPT = 100;
 
 /** @typedef {{code: string, level: number, seq: number | null, sentence: string}} Finding */
 /** @typedef {"ok" | "fail" | "incomplete" | "not checked"} Status */
 
 export class Findings {
   constructor() {
-    /** @type {Finding[]} the first ones: a ledger that is wrong in every line must not fill the memory */
+    /** @type {Finding[]} the first findings; the number is limited because every line could have one */
     this.kept = [];
     this.count = 0;
     /** @type {Map<string, number | null>} the smallest seq of each code */
@@ -24,7 +24,7 @@ export class Findings {
    */
   add(code, seq, sentence) {
     this.count++;
-    if (this.kept.length < KEPT) this.kept.push({ code, level: Number(code[1]), seq, sentence });
+    if (this.kept.length < MAX_KEPT) this.kept.push({ code, level: Number(code[1]), seq, sentence });
     this.#first(code, seq);
   }
 

@@ -7,11 +7,11 @@
 /**
  * @typedef {Object} JsonText
  * @property {any} value objects have no prototype, so that `__proto__` and `constructor` are keys like any other
- * @property {number} depth how deep arrays and objects are nested
- * @property {boolean} hasDuplicateKey the last of them is in the value
+ * @property {number} depth the nesting depth of arrays and objects
+ * @property {boolean} hasDuplicateKey `value` contains the last one
  * @property {boolean} hasLoneSurrogate
  * @property {boolean} hasFraction a number is written with a fraction or an exponent
- * @property {boolean} hasUnsafeInteger an integer, written without these, is beyond ±(2^53 - 1)
+ * @property {boolean} hasUnsafeInteger an integer without fraction and exponent is beyond ±(2^53 - 1)
  * @property {boolean} hasInfinity a number is not finite as an IEEE 754 double
  */
 
@@ -58,7 +58,7 @@ class Reader {
       if (code === 0x7b || code === 0x5b) {
         if (this.#open(code === 0x5b)) done = this.#close();
       } else {
-        done = this.#place(this.#scalar(code));
+        done = this.#addValue(this.#scalar(code));
       }
     }
     this.#space();
@@ -75,7 +75,7 @@ class Reader {
   }
 
   /**
-   * Begins a container; true if it is empty.
+   * Opens a container; returns true if it is empty.
    * @param {boolean} isArray
    */
   #open(isArray) {
@@ -88,11 +88,11 @@ class Reader {
     return false;
   }
 
-  /** Ends the innermost container and adds it to its parent; returns true at the end of the text's value. */
+  /** Closes the innermost container and adds it to its parent; returns true if it is the top-level value. */
   #close() {
     this.at++;
     const frame = /** @type {Frame} */ (this.frames.pop());
-    return this.#place(frame.container);
+    return this.#addValue(frame.container);
   }
 
   #key() {
@@ -105,18 +105,18 @@ class Reader {
   }
 
   /**
-   * Puts a value that is complete into its container, and reads what follows it.
+   * Adds a complete value to its container and reads the separator or brackets after it.
    * @param {any} value
-   * @returns {boolean} whether it is the text's value
+   * @returns {boolean} whether it is the top-level value
    */
-  #place(value) {
+  #addValue(value) {
     for (;;) {
       const frame = this.frames[this.frames.length - 1];
       if (frame === undefined) {
         this.result.value = value;
         return true;
       }
-      this.#keep(frame, value);
+      this.#addToContainer(frame, value);
       this.#space();
       const next = this.text[this.at];
       if (next === ",") {
@@ -135,7 +135,7 @@ class Reader {
    * @param {Frame} frame
    * @param {any} value
    */
-  #keep(frame, value) {
+  #addToContainer(frame, value) {
     if (frame.isArray) {
       frame.container.push(value);
       return;
@@ -178,7 +178,7 @@ class Reader {
       const code = this.text.charCodeAt(this.at);
       if (code === QUOTE) return this.text.slice(start, this.at++);
       if (code === BACKSLASH) return this.#escapedString(start);
-      // NaN, at the end of the text, is not at least 0x20 either.
+      // At the end of the text, `code` is NaN, which also fails this comparison.
       if (!(code >= 0x20)) throw new JsonSyntaxError(this.at);
       this.at++;
     }

@@ -16,13 +16,13 @@ const LF = 0x0a;
  * @property {Uint8Array} hash
  */
 
-/** The beginning of a line whose end has not been read. */
+/** A line whose end has not been read yet. */
 class OpenLine {
   constructor() {
     /** @type {Uint8Array[]} */
     this.parts = [];
     this.length = 0;
-    /** @type {import("./sha256.js").Hasher | null} set once the line is too long to be kept */
+    /** @type {import("./sha256.js").Hasher | null} set once the line is too long to store */
     this.hasher = null;
   }
 
@@ -37,7 +37,7 @@ class OpenLine {
     if (this.length <= MAX_LINE_BYTES) return;
     this.hasher = startSha256();
     this.hasher.update(Uint8Array.of(0));
-    for (const kept of this.parts) this.hasher.update(kept);
+    for (const stored of this.parts) this.hasher.update(stored);
     this.parts = [];
   }
 
@@ -61,7 +61,7 @@ export class LineReader {
   }
 
   /**
-   * The lines, in batches; afterwards `count` and `hasTornTail` are known.
+   * The lines, in batches; afterwards `count` and `hasTornTail` are set.
    * @returns {AsyncGenerator<Line[]>}
    */
   async *batches() {

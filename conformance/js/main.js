@@ -14,7 +14,7 @@ const USAGE = 2;
 const NOT_OFFERED = 33;
 
 /** @param {NodeJS.ErrnoException} error */
-function isAbsent(error) {
+function isNotFound(error) {
   return error.code === "ENOENT" || error.code === "ENOTDIR";
 }
 
@@ -26,7 +26,7 @@ async function openRun(path, files) {
   try {
     return await files.run(path);
   } catch (error) {
-    if (isAbsent(/** @type {NodeJS.ErrnoException} */ (error))) throw new UsageError(`no ledger at ${path}`);
+    if (isNotFound(/** @type {NodeJS.ErrnoException} */ (error))) throw new UsageError(`no ledger at ${path}`);
     throw error;
   }
 }
@@ -35,13 +35,13 @@ async function openRun(path, files) {
  * @param {any} request
  * @param {import("./schema.js").Schemas} schemas
  */
-async function answered(request, schemas) {
+async function answerRequest(request, schemas) {
   const files = new OpenFiles();
   try {
     return await answer(request, {
       schemas,
       openRun: (path) => openRun(path, files),
-      read: (path) => readFile(path).catch((error) => (isAbsent(error) ? null : Promise.reject(error))),
+      read: (path) => readFile(path).catch((error) => (isNotFound(error) ? null : Promise.reject(error))),
       write: (path, bytes) => writeFile(path, bytes),
     });
   } finally {
@@ -55,14 +55,14 @@ async function answerOnce(role) {
   const parts = [];
   for await (const part of process.stdin) parts.push(part);
   const request = JSON.parse(Buffer.concat(parts).toString("utf8"));
-  console.log(JSON.stringify(await answered({ ...request, role }, await readSchemas())));
+  console.log(JSON.stringify(await answerRequest({ ...request, role }, await readSchemas())));
   return 0;
 }
 
 async function serve() {
   const schemas = await readSchemas();
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
-    if (line.trim() !== "") console.log(JSON.stringify(await answered(JSON.parse(line), schemas)));
+    if (line.trim() !== "") console.log(JSON.stringify(await answerRequest(JSON.parse(line), schemas)));
   }
   return 0;
 }

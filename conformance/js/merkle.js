@@ -20,7 +20,7 @@ function nodeHash(left, right) {
   return sha256(NODE, left, right);
 }
 
-/** The root of a growing list of leaves, in memory that grows with the logarithm of its length. */
+/** Computes the root of a growing list of leaves, with memory logarithmic in its length. */
 export class GrowingTree {
   constructor() {
     this.size = 0;
@@ -28,7 +28,7 @@ export class GrowingTree {
     this.peaks = [];
   }
 
-  /** @param {Uint8Array} leaf a leaf's hash */
+  /** @param {Uint8Array} leaf the hash of a leaf */
   append(leaf) {
     let node = leaf;
     for (let bits = this.size; bits % 2 === 1; bits = Math.floor(bits / 2)) {
@@ -84,7 +84,7 @@ export function inclusionPath(leaves, index) {
 }
 
 /**
- * PROOF(m, D[n]) of section 2.1.2; empty for no leaves and for all of them.
+ * PROOF(m, D[n]) of section 2.1.2; empty if `size` is 0 or the number of leaves.
  * @param {Uint8Array[]} leaves
  * @param {number} size of the smaller tree
  */
@@ -92,7 +92,7 @@ export function consistencyPath(leaves, size) {
   /** @type {Uint8Array[]} */
   const path = [];
   if (size === 0) return path;
-  let isWhole = true;
+  let isComplete = true;
   let from = 0;
   let to = leaves.length;
   while (size !== to) {
@@ -103,10 +103,10 @@ export function consistencyPath(leaves, size) {
     } else {
       path.unshift(rootOf(leaves, from, middle));
       from = middle;
-      isWhole = false;
+      isComplete = false;
     }
   }
-  if (!isWhole) path.unshift(rootOf(leaves, from, to));
+  if (!isComplete) path.unshift(rootOf(leaves, from, to));
   return path;
 }
 
@@ -139,7 +139,7 @@ export function includes(leaf, index, size, path, root) {
 }
 
 /**
- * Whether the path leads from the root of the first `fromSize` leaves to that of `size`.
+ * Whether the path leads from the root of the first `fromSize` leaves to the root of the first `size` leaves.
  * @param {number} fromSize at most size
  * @param {Uint8Array} fromRoot
  * @param {number} size

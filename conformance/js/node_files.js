@@ -9,7 +9,7 @@ import { Schemas } from "./schema.js";
 
 /** @typedef {import("node:fs/promises").FileHandle} FileHandle */
 
-/** Opens files, and closes them all at the end. */
+/** Opens files; `close` closes all of them. */
 export class OpenFiles {
   constructor() {
     /** @type {FileHandle[]} */
@@ -41,15 +41,15 @@ export class OpenFiles {
    * @returns {import("./sources.js").Directory}
    */
   #directory(root) {
-    const open = async (/** @type {string} */ path, /** @type {typeof stat} */ look) => {
-      const found = await look(join(root, path)).catch(absentOr);
+    const open = async (/** @type {string} */ path, /** @type {typeof stat} */ getStatus) => {
+      const found = await getStatus(join(root, path)).catch(nullIfNotFound);
       if (found === null) return "absent";
       return found.isFile() ? this.source(join(root, path)) : "irregular";
     };
     return {
       open: (path) => open(path, stat),
       openCopy: (path) => open(path, lstat),
-      list: (path) => readdir(join(root, path)).catch(absentOr),
+      list: (path) => readdir(join(root, path)).catch(nullIfNotFound),
     };
   }
 
@@ -62,7 +62,7 @@ export class OpenFiles {
  * @param {NodeJS.ErrnoException} error
  * @returns {null}
  */
-function absentOr(error) {
+function nullIfNotFound(error) {
   if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
   throw error;
 }
@@ -87,8 +87,8 @@ async function readFully(handle, offset, length) {
 /** The schema documents, from a directory next to this file or from the checkout. */
 export async function readSchemas() {
   const here = dirname(fileURLToPath(import.meta.url));
-  const beside = join(here, "schemas");
-  const folder = await access(beside).then(() => beside, () => join(here, "..", "..", "schemas", "v1"));
+  const packaged = join(here, "schemas");
+  const folder = await access(packaged).then(() => packaged, () => join(here, "..", "..", "schemas", "v1"));
   /** @type {Record<string, any>} */
   const documents = {};
   for (const name of await readdir(folder)) {

@@ -10,7 +10,7 @@ const RUN_ID = "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{
 const TEXT = new RegExp(`^forum/(${RUN_ID})\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n`);
 const SIGNATURE = /^— ([^ ]+) ([A-Za-z0-9+/=]+)$/u;
 // The white space of Unicode, the control characters that a note must not contain, and the separator of a key's parts.
-const NOT_IN_A_NAME = /[\p{White_Space}\u0000-\u001f+]/u;
+const FORBIDDEN_IN_A_NAME = /[\p{White_Space}\u0000-\u001f+]/u;
 const ED25519 = Uint8Array.of(1);
 
 /** @typedef {{name: string, id: Uint8Array, publicKey: Uint8Array}} Key */
@@ -42,7 +42,7 @@ export function readCheckpoint(bytes) {
 }
 
 /**
- * @param {string} text what follows the three lines
+ * @param {string} text the text after the first three lines
  * @returns {Signature[] | null}
  */
 function readSignatures(text) {
@@ -59,13 +59,13 @@ function readSignatures(text) {
 function readSignature(line) {
   const match = SIGNATURE.exec(line);
   const bytes = match === null ? null : bytesOfBase64(match[2]);
-  if (match === null || bytes === null || bytes.length < 5 || NOT_IN_A_NAME.test(match[1])) return null;
+  if (match === null || bytes === null || bytes.length < 5 || FORBIDDEN_IN_A_NAME.test(match[1])) return null;
   return { name: match[1], id: bytes.subarray(0, 4), signature: bytes.subarray(4) };
 }
 
 /**
  * @param {Uint8Array} bytes the file of a public key
- * @returns {Key | null} null if it is none
+ * @returns {Key | null} null if it is not a valid public key
  */
 export function readKey(bytes) {
   const text = textOf(bytes);
@@ -74,7 +74,7 @@ export function readKey(bytes) {
   if (match === null || material === null || material.length !== 33 || material[0] !== 1) return null;
   const publicKey = material.subarray(1);
   const id = keyId(match[1], publicKey);
-  if (NOT_IN_A_NAME.test(match[1]) || !sameBytes(id, bytesOfHex(match[2]))) return null;
+  if (FORBIDDEN_IN_A_NAME.test(match[1]) || !sameBytes(id, bytesOfHex(match[2]))) return null;
   return { name: match[1], id, publicKey };
 }
 
@@ -92,7 +92,7 @@ function keyId(name, publicKey) {
  * @param {Key} key
  */
 export function isSigned(checkpoint, key) {
-  const own = checkpoint.signatures.filter(({ name, id }) => name === key.name && sameBytes(id, key.id));
+  const keySignatures = checkpoint.signatures.filter(({ name, id }) => name === key.name && sameBytes(id, key.id));
   const text = utf8(checkpoint.text);
-  return own.length > 0 && own.every(({ signature }) => isSignedBy(key.publicKey, text, signature));
+  return keySignatures.length > 0 && keySignatures.every(({ signature }) => isSignedBy(key.publicKey, text, signature));
 }

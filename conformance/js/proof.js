@@ -1,9 +1,9 @@
 // @ts-check
-/** Inclusion and consistency proofs as documents: created from a ledger, checked without one (LEDGER-PROOF-001). */
+/** Creates inclusion and consistency proofs from a ledger, and checks them without one (LEDGER-PROOF-001). */
 
 import { bytesOfHex, hexOf, textOf, utf8 } from "./bytes.js";
 import { readCanonicalizable } from "./canonical.js";
-import { Comparison } from "./checkpoints.js";
+import { CheckpointComparison } from "./checkpoints.js";
 import { MAX_LINE_DEPTH } from "./entry.js";
 import { Findings } from "./findings.js";
 import { JsonSyntaxError, readJson } from "./json_text.js";
@@ -15,11 +15,11 @@ import { UsageError, verify } from "./verify.js";
 /** A ledger's hashes, and the line that an inclusion proof contains. */
 export class Prover {
   /**
-   * Reads a ledger. Levels 1 and 2 must hold: nobody should sign, or prove anything of, a ledger that is broken.
+   * Reads a ledger. Levels 1 and 2 must be valid: an invalid ledger must not be signed, and nothing proved about it.
    * @param {import("./sources.js").ByteSource} ledger
    * @param {import("./schema.js").Schemas} schemas
-   * @param {number} [seq] the line that is to be kept
-   * @returns {Promise<Prover | null>} null if they do not, or there is no entry
+   * @param {number} [seq] the seq of the line to store
+   * @returns {Promise<Prover | null>} null if the ledger is invalid or has no entry
    */
   static async of(ledger, schemas, seq) {
     const { verdict, run } = await verify({ ledger, directory: null }, schemas, { levels: [1, 2] });
@@ -45,7 +45,7 @@ export class Prover {
 
   /**
    * @param {number} size
-   * @returns {string | null} null if there are not so many entries
+   * @returns {string | null} null if the ledger has fewer entries
    */
   checkpoint(size) {
     if (size > this.leaves.length) return null;
@@ -53,7 +53,7 @@ export class Prover {
   }
 
   /**
-   * @param {number} seq the one that was asked to be kept
+   * @param {number} seq the seq that was passed to `of`
    * @param {number} size
    */
   inclusion(seq, size) {
@@ -107,12 +107,12 @@ function readProof(bytes, schemas) {
     checkpoint.run === proof.run &&
     checkpoint.size === proof.size &&
     checkpoint.root === proof.root &&
-    (proof.proof === "inclusion" ? isOfItsEntry(proof) : proof.from_size <= proof.size);
+    (proof.proof === "inclusion" ? matchesItsEntry(proof) : proof.from_size <= proof.size);
   return agrees ? proof : null;
 }
 
 /** @param {any} proof */
-function isOfItsEntry(proof) {
+function matchesItsEntry(proof) {
   const entry = proof.entry.includes("\n") ? null : entryOf(proof.entry);
   return proof.seq < proof.size && entry?.seq === proof.seq && entry?.run === proof.run;
 }
@@ -141,7 +141,7 @@ function leadsToRoot(proof) {
 }
 
 /**
- * @typedef {Object} Given what a proof has to agree with
+ * @typedef {Object} Given references that a proof must agree with
  * @property {Uint8Array} [checkpoint]
  * @property {import("./note.js").Key} [key]
  * @property {Uint8Array} [pin]
@@ -159,7 +159,7 @@ export function checkProof(bytes, schemas, { checkpoint, key, pin }) {
   const findings = new Findings();
   // A malformed key (null) must not be mistaken for an omitted one.
   if (key === null) throw new UsageError("the key is not a public key");
-  const pinned = pin === undefined ? null : new Comparison("pin", pin, null);
+  const pinned = pin === undefined ? null : new CheckpointComparison("pin", pin, null);
   if (pinned !== null && pinned.checkpoint === null) throw new UsageError("the pin is malformed");
   const proof = readProof(bytes, schemas);
   if (proof === null) {
@@ -170,8 +170,8 @@ export function checkProof(bytes, schemas, { checkpoint, key, pin }) {
   const roots = new Map([[proof.size, proof.root]]);
   if (proof.proof === "consistency") roots.set(proof.from_size, proof.from_root);
   const known = { run: proof.run, size: proof.size, roots };
-  if (checkpoint !== undefined) new Comparison("given", checkpoint, key ?? null).look(known, findings);
-  else if (key !== undefined) new Comparison("given", utf8(proof.checkpoint), key).look(known, findings);
-  pinned?.look(known, findings);
+  if (checkpoint !== undefined) new CheckpointComparison("given", checkpoint, key ?? null).check(known, findings);
+  else if (key !== undefined) new CheckpointComparison("given", utf8(proof.checkpoint), key).check(known, findings);
+  pinned?.check(known, findings);
   return findings;
 }

@@ -12,7 +12,7 @@ export const ROLES = new Set(["canonicalize", "verify", "prove"]);
  * @typedef {Object} Host
  * @property {import("./schema.js").Schemas} schemas
  * @property {(path: string) => Promise<import("./sources.js").Run>} openRun
- * @property {(path: string) => Promise<Uint8Array | null>} read null if there is no such file
+ * @property {(path: string) => Promise<Uint8Array | null>} read null if the file does not exist
  * @property {(path: string, bytes: Uint8Array) => Promise<void>} write
  */
 
@@ -54,7 +54,7 @@ async function answerRole(request, host) {
  * @param {Host} host
  * @param {string} path
  */
-async function readNeeded(host, path) {
+async function readRequired(host, path) {
   const bytes = await host.read(path);
   if (bytes === null) throw new UsageError(`no such file: ${path}`);
   return bytes;
@@ -65,25 +65,25 @@ async function readNeeded(host, path) {
  * @param {Host} host
  */
 async function answerCanonicalize(request, host) {
-  const read = readCanonicalizable(await readNeeded(host, request.input));
+  const read = readCanonicalizable(await readRequired(host, request.input));
   if (read === null) return { verdict: "invalid", codes: [] };
   await host.write(request.output, canonicalBytes(read.value));
   return { verdict: "valid", codes: [] };
 }
 
 /**
- * The given checkpoint, key and pin. A pin file that does not exist yet pins nothing.
+ * The given checkpoint, key and pin. A pin file that does not exist yet is ignored.
  * @param {any} request
  * @param {Host} host
  */
 async function readGiven(request, host) {
   /** @type {{checkpoint?: Uint8Array, key?: import("./note.js").Key, pin?: Uint8Array}} */
   const given = {};
-  if (request.checkpoint !== undefined) given.checkpoint = await readNeeded(host, request.checkpoint);
+  if (request.checkpoint !== undefined) given.checkpoint = await readRequired(host, request.checkpoint);
   if (request.pin !== undefined) given.pin = (await host.read(request.pin)) ?? undefined;
   if (request.key !== undefined) {
-    const key = readKey(await readNeeded(host, request.key));
-    if (key === null) throw new UsageError(`${request.key} is no public key`);
+    const key = readKey(await readRequired(host, request.key));
+    if (key === null) throw new UsageError(`${request.key} is not a public key`);
     given.key = key;
   }
   return given;
@@ -94,9 +94,9 @@ async function readGiven(request, host) {
  * @param {Host} host
  */
 async function answerVerify(request, host) {
-  // A level 5 vector may be requested without level 5: then ignore its witnesses.
-  const isSealAsked = request.levels === undefined || request.levels.includes(5);
-  const given = isSealAsked ? { ...(await readGiven(request, host)), expectHead: request.expect_head } : {};
+  // Without level 5, ignore the head, checkpoint, key and pin of the request.
+  const isLevel5Requested = request.levels === undefined || request.levels.includes(5);
+  const given = isLevel5Requested ? { ...(await readGiven(request, host)), expectHead: request.expect_head } : {};
   const run = await host.openRun(request.input);
   const options = { ...given, levels: request.levels };
   const report = await verify(run, host.schemas, options);
@@ -115,7 +115,7 @@ async function answerVerify(request, host) {
  */
 async function answerProve(request, host) {
   if (request.action === "check") return answerCheck(request, host);
-  const document = await made(request, (await host.openRun(request.input)).ledger, host);
+  const document = await createDocument(request, (await host.openRun(request.input)).ledger, host);
   if (document === null) return { verdict: "invalid", codes: [] };
   const text = typeof document === "string" ? document : canonicalText(document);
   await host.write(request.output, new TextEncoder().encode(text));
@@ -128,7 +128,7 @@ async function answerProve(request, host) {
  * @param {Host} host
  * @returns {Promise<string | object | null>}
  */
-async function made(request, ledger, host) {
+async function createDocument(request, ledger, host) {
   const prover = await Prover.of(ledger, host.schemas, request.seq);
   if (prover === null) return null;
   const size = request.size ?? prover.leaves.length;
@@ -145,7 +145,7 @@ async function made(request, ledger, host) {
 async function answerCheck(request, host) {
   const given = await readGiven(request, host);
   if (request.pin !== undefined && given.pin === undefined) throw new UsageError(`no such file: ${request.pin}`);
-  const findings = checkProof(await readNeeded(host, request.input), host.schemas, given);
+  const findings = checkProof(await readRequired(host, request.input), host.schemas, given);
   return {
     verdict: findings.verdict(),
     codes: findings.codes(),

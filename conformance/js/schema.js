@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * A validator for the part of JSON Schema 2020-12 that ledgers and proofs need. An unknown keyword is an error: ignoring it
+ * A validator for the JSON Schema 2020-12 keywords that ledgers and proofs need. An unknown keyword is an error: ignoring it
  * would accept too much.
  */
 
@@ -35,7 +35,7 @@ function isEqual(a, b) {
 }
 
 /**
- * Whether a string has at most this many code points. It never has fewer UTF-16 units than code points.
+ * Whether a string has at most this many code points. A string never has fewer UTF-16 units than code points.
  * @param {string} text
  * @param {number} limit
  */
@@ -43,18 +43,18 @@ function hasAtMost(text, limit) {
   return text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit);
 }
 
-const NOTHING = () => null;
+const NO_CHECK = () => null;
 
 /** @type {Record<string, Keyword>} */
 const KEYWORDS = {
-  $schema: NOTHING,
-  $defs: NOTHING,
-  title: NOTHING,
-  description: NOTHING,
-  examples: NOTHING,
-  default: NOTHING,
-  then: NOTHING,
-  else: NOTHING,
+  $schema: NO_CHECK,
+  $defs: NO_CHECK,
+  title: NO_CHECK,
+  description: NO_CHECK,
+  examples: NO_CHECK,
+  default: NO_CHECK,
+  then: NO_CHECK,
+  else: NO_CHECK,
 
   type: (names) => {
     const checks = [names].flat().map((name) => TYPES[name]);
@@ -93,7 +93,7 @@ const KEYWORDS = {
       !isObject(value) || checks.every(([key, check]) => !Object.hasOwn(value, key) || check(value[key]));
   },
   patternProperties: (schemas, _, compile) => {
-    const checks = patterned(schemas, compile);
+    const checks = compiledPatterns(schemas, compile);
     return (value) =>
       !isObject(value) ||
       Object.keys(value).every((key) => checks.every(([pattern, check]) => !pattern.test(key) || check(value[key])));
@@ -147,7 +147,7 @@ const KEYWORDS = {
  * @param {(schema: any) => Check} compile
  * @returns {[RegExp, Check][]}
  */
-function patterned(schemas, compile) {
+function compiledPatterns(schemas, compile) {
   return Object.keys(schemas).map((source) => [new RegExp(source, "u"), compile(schemas[source])]);
 }
 
@@ -172,14 +172,14 @@ export class Schemas {
 
   /**
    * @param {string} reference
-   * @param {string} base the document that it stands in
+   * @param {string} base the document that contains it
    * @returns {Check}
    */
   #reference(reference, base) {
     const [file, pointer] = reference.split("#");
     const name = file === "" ? base : file;
     const id = `${name}#${pointer}`;
-    // Compiled when it is first used: a schema may refer to itself.
+    // Compile on first use, because a schema may refer to itself.
     /** @type {Check | undefined} */
     let check;
     return (value) => {

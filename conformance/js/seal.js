@@ -8,7 +8,7 @@ import { GrowingTree } from "./merkle.js";
 export class Seals {
   /**
    * @param {import("./findings.js").Findings} findings
-   * @param {Set<number>} sizes the numbers of entries whose roots will be asked for
+   * @param {Set<number>} sizes the numbers of entries whose roots are needed
    */
   constructor(findings, sizes) {
     this.findings = findings;
@@ -19,26 +19,26 @@ export class Seals {
     /** @type {any} the data of the last seal */
     this.last = null;
     this.isLastLine = false;
-    this.#keepRoot();
+    this.#storeRoot();
   }
 
   /**
    * @param {number} number
-   * @param {any} entry null for a line with a finding of level 1
-   * @param {Uint8Array} hash the line's
+   * @param {any} entry null for a line with a level 1 finding
+   * @param {Uint8Array} hash the hash of the line
    */
   take(number, entry, hash) {
     this.isLastLine = entry?.kind === "run.sealed";
-    if (this.isLastLine) this.#look(number, entry.data);
+    if (this.isLastLine) this.#checkSeal(number, entry.data);
     this.tree.append(hash);
-    this.#keepRoot();
+    this.#storeRoot();
   }
 
   /**
    * @param {number} number
    * @param {any} data
    */
-  #look(number, data) {
+  #checkSeal(number, data) {
     const isSame = (/** @type {string} */ member) => canonicalText(data[member]) === canonicalText(this.last[member]);
     if (this.last !== null && !["status", "counts", "totals"].every(isSame)) {
       this.findings.add("L504", number, "the seal differs from the previous seal");
@@ -49,12 +49,12 @@ export class Seals {
     this.last = data;
   }
 
-  #keepRoot() {
+  #storeRoot() {
     if (this.sizes.has(this.tree.size)) this.roots.set(this.tree.size, hexOf(this.tree.root()));
   }
 
   /**
-   * What the end of the file says.
+   * Adds the findings about the end of the file.
    * @param {boolean} hasTornTail
    */
   end(hasTornTail) {

@@ -127,7 +127,7 @@ export function startSha256() {
   return start();
 }
 
-/** @returns {Hasher} the implementation of this module, whatever was handed in */
+/** @returns {Hasher} the implementation of this module, even if a host provided another */
 export function startPlainSha256() {
   return new PlainSha256();
 }

@@ -1,5 +1,5 @@
 // @ts-check
-/** SHA-512 (FIPS 180-4) of short messages, by BigInt: what an Ed25519 signature needs. */
+/** SHA-512 (FIPS 180-4) with BigInt, for the short messages of Ed25519 signatures. */
 
 const MASK = (1n << 64n) - 1n;
 const PRIMES = firstPrimes(80);

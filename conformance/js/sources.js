@@ -1,21 +1,21 @@
 // @ts-check
-/** Sources of bytes. A host provides its files in this form; this module has those that every host supports. */
+/** Sources of bytes. A host provides its files in this form; this module has the sources that work on every host. */
 
 /**
  * @typedef {Object} ByteSource
  * @property {number} size
- * @property {(offset: number, length: number) => Promise<Uint8Array>} read all that was asked for, or up to the end
+ * @property {(offset: number, length: number) => Promise<Uint8Array>} read fewer bytes at the end of the source
  */
 
 /**
  * @typedef {Object} Directory a run directory
- * @property {(path: string) => Promise<ByteSource | "absent" | "irregular">} open a link is followed
- * @property {(path: string) => Promise<ByteSource | "absent" | "irregular">} openCopy a link is irregular
- * @property {(path: string) => Promise<string[] | null>} list the names in a folder, or null if there is none
+ * @property {(path: string) => Promise<ByteSource | "absent" | "irregular">} open follows links
+ * @property {(path: string) => Promise<ByteSource | "absent" | "irregular">} openCopy reports a link as irregular
+ * @property {(path: string) => Promise<string[] | null>} list the names in a directory, or null if it does not exist
  */
 
 /**
- * @typedef {Object} Run what is to be verified
+ * @typedef {Object} Run the input of a verification
  * @property {ByteSource} ledger
  * @property {Directory | null} directory null for a bare ledger
  */

@@ -1,10 +1,10 @@
 // @ts-check
-/** Verify a ledger: the order of the levels, and the report (LEDGER-VERIFY-001 to 005). */
+/** Verifies a ledger level by level and writes the report (LEDGER-VERIFY-001 to 005). */
 
 import { hexOf } from "./bytes.js";
 import { ArchiveScan, BodyIndex, BodyStore } from "./bodies.js";
 import { Chain } from "./chain.js";
-import { Comparison } from "./checkpoints.js";
+import { CheckpointComparison } from "./checkpoints.js";
 import { CopyCheck, Originals } from "./copies.js";
 import { EntryReader } from "./entry.js";
 import { Findings } from "./findings.js";
@@ -14,11 +14,11 @@ import { Seals } from "./seal.js";
 
 /**
  * @typedef {Object} Options
- * @property {number[]} [levels] 1 and 2 are always looked at; all if left out
+ * @property {number[]} [levels] default: all; levels 1 and 2 are always checked
  * @property {string} [expectHead]
- * @property {Uint8Array} [checkpoint] a checkpoint from elsewhere
+ * @property {Uint8Array} [checkpoint] a checkpoint from a trusted source
  * @property {import("./note.js").Key} [key] the key that must have signed a checkpoint
- * @property {Uint8Array} [pin] the checkpoint of what was last called valid
+ * @property {Uint8Array} [pin] the checkpoint of the last valid verification
  */
 
 /** A request that is invalid for any ledger. */
@@ -36,7 +36,7 @@ class Verification {
     this.run = run;
     this.schemas = schemas;
     this.options = options;
-    this.asked = new Set([1, 2, ...(options.levels ?? [3, 4, 5])]);
+    this.requestedLevels = new Set([1, 2, ...(options.levels ?? [3, 4, 5])]);
     this.findings = new Findings();
     this.chain = new Chain(this.findings);
     this.index = new BodyIndex();
@@ -45,7 +45,7 @@ class Verification {
     this.reasons = new Map();
     /** @type {any} */
     this.opened = null;
-    this.held = /** @type {Comparison[]} */ ([]);
+    this.matchingCheckpoints = /** @type {CheckpointComparison[]} */ ([]);
   }
 
   async report() {
@@ -53,29 +53,29 @@ class Verification {
     const seal = new Findings();
     this.seals = new Seals(seal, new Set(comparisons.map(({ checkpoint }) => checkpoint?.size ?? 0)));
     const lines = await this.#readLines();
-    this.#leaveOut();
+    this.#excludeLevels();
     if (this.findings.count === 0) {
       await this.#bodiesAndSemantics();
       if (!this.reasons.has(5)) this.#seal(seal, lines.hasTornTail, comparisons);
     } else {
       for (const level of [3, 4, 5]) this.reasons.set(level, "levels 1 and 2 are invalid");
     }
-    return this.#written();
+    return this.#reportDocument();
   }
 
   async #comparisons() {
     const { checkpoint, key = null, pin } = this.options;
-    const own = await this.run.directory?.open("checkpoint");
+    const directoryFile = await this.run.directory?.open("checkpoint");
     const comparisons = [];
-    if (own !== undefined && own !== "absent") {
-      const bytes = own === "irregular" ? new Uint8Array(0) : await own.read(0, (1 << 20) + 1);
-      comparisons.push(new Comparison("directory", bytes, checkpoint === undefined ? key : null));
+    if (directoryFile !== undefined && directoryFile !== "absent") {
+      const bytes = directoryFile === "irregular" ? new Uint8Array(0) : await directoryFile.read(0, (1 << 20) + 1);
+      comparisons.push(new CheckpointComparison("directory", bytes, checkpoint === undefined ? key : null));
     }
-    if (checkpoint !== undefined) comparisons.push(new Comparison("given", checkpoint, key));
+    if (checkpoint !== undefined) comparisons.push(new CheckpointComparison("given", checkpoint, key));
     if (key !== null && comparisons.length === 0) {
       throw new UsageError("no checkpoint to verify with the key");
     }
-    if (pin !== undefined) comparisons.push(new Comparison("pin", pin, null));
+    if (pin !== undefined) comparisons.push(new CheckpointComparison("pin", pin, null));
     const last = comparisons.at(-1);
     if (last?.source === "pin" && last.checkpoint === null) throw new UsageError("the pin is malformed");
     return comparisons;
@@ -105,8 +105,8 @@ class Verification {
     this.originals.take(number, entry);
   }
 
-  #leaveOut() {
-    for (const level of [3, 4, 5]) if (!this.asked.has(level)) this.reasons.set(level, "not requested");
+  #excludeLevels() {
+    for (const level of [3, 4, 5]) if (!this.requestedLevels.has(level)) this.reasons.set(level, "not requested");
     if (this.run.directory === null) {
       for (const level of [3, 4]) this.reasons.set(level, "needs the run directory");
     }
@@ -131,34 +131,34 @@ class Verification {
    * @param {BodyStore} store
    */
   async #bodies(scan, store) {
-    if (scan === null || scan.isCutShort()) {
+    if (scan === null || scan.isTruncated()) {
       this.findings.add("L301", null, "bodies.tar is missing or cannot be read up to the last body");
       return;
     }
     const directory = /** @type {import("./sources.js").Directory} */ (this.run.directory);
     const isSealed = /** @type {Seals} */ (this.seals).isLastLine;
-    const copies = await new CopyCheck(directory, store, isSealed).look(this.originals);
+    const copies = await new CopyCheck(directory, store, isSealed).check(this.originals);
     this.findings.merge(scan.conclude(isSealed, copies));
   }
 
   /**
-   * @param {Findings} found what was found while lines were read
+   * @param {Findings} found the findings from reading the lines
    * @param {boolean} hasTornTail
-   * @param {Comparison[]} comparisons
+   * @param {CheckpointComparison[]} comparisons
    */
   #seal(found, hasTornTail, comparisons) {
     const seals = /** @type {Seals} */ (this.seals);
     seals.end(hasTornTail);
     const { expectHead } = this.options;
     if (expectHead !== undefined && (seals.tree.size === 0 || this.chain.head !== expectHead)) {
-      found.add("L511", null, "the head is not the expected one");
+      found.add("L511", null, "the head differs from the expected one");
     }
     const known = { run: this.chain.run, size: seals.tree.size, roots: seals.roots };
-    this.held = comparisons.filter((comparison) => comparison.look(known, found));
+    this.matchingCheckpoints = comparisons.filter((comparison) => comparison.check(known, found));
     this.findings.merge(found);
   }
 
-  #written() {
+  #reportDocument() {
     const seals = /** @type {Seals} */ (this.seals);
     const { size } = seals.tree;
     return {
@@ -175,7 +175,7 @@ class Verification {
       levels: NAMES.map((name, i) => this.#level(i + 1, name)),
       findings: this.findings.kept,
       more_findings: this.findings.count - this.findings.kept.length,
-      checkpoints: this.held.map((comparison) => comparison.report()),
+      checkpoints: this.matchingCheckpoints.map((comparison) => comparison.report()),
     };
   }
 

@@ -1,10 +1,10 @@
 // @ts-check
 /** Reservations and charges of calls in the budgets of the run, its agents and its tasks (LEDGER-SEMANTICS-015). */
 
-import { ask } from "./broken.js";
+import { ensure } from "./rule_violation.js";
 
-/** @typedef {Record<string, bigint>} Amounts BigInt: a sum of many safe integers need not be one */
-/** @typedef {{limits: [string, bigint][], used: Amounts}} Scope `used` is what was charged and what is held */
+/** @typedef {Record<string, bigint>} Amounts BigInt, because a sum of safe integers may not be safe */
+/** @typedef {{limits: [string, bigint][], used: Amounts}} Scope `used` includes charges and open reservations */
 /** @typedef {{scopes: Scope[], held: Amounts, calls: bigint}} Reservation */
 
 const AMOUNTS = ["calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes"];
@@ -25,7 +25,7 @@ const TOTALS = [
 const zeros = (names) => Object.fromEntries(names.map((name) => [name, 0n]));
 
 /**
- * @param {Record<string, number>} facts what an entry reserves or uses
+ * @param {Record<string, number>} facts the amounts that an entry reserves or uses
  * @param {bigint} calls
  * @returns {Amounts}
  */
@@ -62,7 +62,7 @@ export class Budgets {
   }
 
   /**
-   * @param {string | null} agent null for a check by a command
+   * @param {string | null} agent null for a command check
    * @param {string} task
    * @param {Record<string, number>} reserved
    * @returns {Reservation}
@@ -74,7 +74,7 @@ export class Budgets {
     const scopes = /** @type {Scope[]} */ (known.filter((scope) => scope !== undefined));
     for (const scope of scopes) {
       const fits = scope.limits.every(([name, limit]) => scope.used[name] + held[name] <= limit);
-      ask(fits, "L412", "the call exceeds a budget");
+      ensure(fits, "L412", "the call exceeds a budget");
     }
     for (const scope of scopes) add(scope.used, held);
     return { scopes, held, calls };
@@ -83,7 +83,7 @@ export class Budgets {
   /**
    * Charges a call that has ended.
    * @param {Reservation} reservation
-   * @param {Record<string, number> | null} usage null if it was lost: then it is charged what it reserved
+   * @param {Record<string, number> | null} usage null for a lost call, which is charged its reservation
    */
   settle({ scopes, held, calls }, usage) {
     const charged = usage === null ? held : amountsOf(usage, calls);
@@ -94,8 +94,8 @@ export class Budgets {
     add(this.totals, charged);
   }
 
-  /** @param {Record<string, number>} told */
-  areTotals(told) {
-    return TOTALS.every((name) => BigInt(told[name]) === this.totals[name]);
+  /** @param {Record<string, number>} expected */
+  areTotals(expected) {
+    return TOTALS.every((name) => BigInt(expected[name]) === this.totals[name]);
   }
 }

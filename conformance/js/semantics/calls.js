@@ -1,25 +1,25 @@
 // @ts-check
 /** Attempts and checks, from start to end (LEDGER-SEMANTICS-010 to 013). */
 
-import { ask, askCause } from "./broken.js";
-import { askMayStart } from "./dispatch.js";
+import { ensure, ensureCause } from "./rule_violation.js";
+import { ensureUnitMayStart } from "./dispatch.js";
 
 /** @typedef {import("./state.js").RunState} RunState */
 /** @typedef {import("./state.js").Unit} Unit */
 /** @typedef {import("./state.js").Attempt} Attempt */
 
 /** @param {RunState} state */
-function askRoom(state) {
-  ask(state.calls.size < state.plan.policy.max_parallel, "L413", "more calls are open than the policy allows");
+function ensureParallelLimit(state) {
+  ensure(state.calls.size < state.plan.policy.max_parallel, "L413", "more calls are open than the policy allows");
 }
 
 /**
  * @param {Unit} unit
  * @param {number} attempt
  */
-function askAttemptIsNext(unit, attempt) {
+function ensureNextAttempt(unit, attempt) {
   const isFree = unit.ended === null && !unit.isReused && unit.call === null && !unit.holds();
-  ask(isFree && attempt === unit.attempts + 1, "L409", `attempt ${attempt} of '${unit.id}' cannot start`);
+  ensure(isFree && attempt === unit.attempts + 1, "L409", `attempt ${attempt} of '${unit.id}' cannot start`);
 }
 
 /**
@@ -29,16 +29,16 @@ function askAttemptIsNext(unit, attempt) {
  */
 export function taskStarted(state, entry, unit) {
   const { attempt, agent, tier, adapter, reserved } = entry.data;
-  askAttemptIsNext(unit, attempt);
-  if (attempt === 1) askMayStart(state, unit);
+  ensureNextAttempt(unit, attempt);
+  if (attempt === 1) ensureUnitMayStart(state, unit);
   const step = unit.ladder[unit.step];
   const isWorker = agent === unit.agent && tier === step?.tier && adapter === step.adapter;
-  ask(isWorker, "L411", `'${unit.id}' has another agent, tier or adapter than ${agent}, ${tier}, ${adapter}`);
+  ensure(isWorker, "L411", `'${unit.id}' has another agent, tier or adapter than ${agent}, ${tier}, ${adapter}`);
   const { attempts } = unit.task.spec.retry ?? state.plan.policy.retry;
-  ask(unit.attemptsAtStep < attempts, "L410", `'${unit.id}' has no attempts left`);
+  ensure(unit.attemptsAtStep < attempts, "L410", `'${unit.id}' has no attempts left`);
   const reservation = state.budgets.reserve(agent, unit.task.id, reserved);
-  askRoom(state);
-  for (const cause of causesOfStart(unit)) askCause(entry, cause);
+  ensureParallelLimit(state);
+  for (const cause of causesOfStart(unit)) ensureCause(entry, cause);
   unit.attempt = { number: attempt, status: "open", closedSeq: -1, passed: 0, hasFailed: false };
   unit.attemptsAtStep++;
   state.open({ unit, seq: entry.seq, check: null, by: "agent", reservation });
@@ -47,7 +47,7 @@ export function taskStarted(state, entry, unit) {
 /** @param {Unit} unit */
 function causesOfStart(unit) {
   if (unit.attempt !== null) return [unit.attempt.closedSeq];
-  // Deliveries are kept in the order of their entries.
+  // The map keeps deliveries in the order of their entries.
   return [[...unit.delivered.values()].at(-1) ?? null, unit.gate?.decided?.seq ?? null];
 }
 
@@ -59,7 +59,7 @@ function causesOfStart(unit) {
 function openAttempt(entry, unit) {
   const { call } = unit;
   const isOpen = call !== null && call.check === null && unit.attempts === entry.data.attempt;
-  ask(isOpen, "L408", `attempt ${entry.data.attempt} of '${unit.id}' is not open`);
+  ensure(isOpen, "L408", `attempt ${entry.data.attempt} of '${unit.id}' is not open`);
   return /** @type {import("./state.js").Call} */ (call);
 }
 
@@ -70,8 +70,8 @@ function openAttempt(entry, unit) {
  */
 export function taskFinished(state, entry, unit) {
   const call = openAttempt(entry, unit);
-  ask(!call.isOrphan, "L408", "the attempt is an orphan and can only be lost");
-  askCause(entry, call.seq);
+  ensure(!call.isOrphan, "L408", "the attempt is an orphan and can only be lost");
+  ensureCause(entry, call.seq);
   closeAttempt(unit, entry.data.status, entry.seq);
   if (entry.data.status === "ok") unit.output = entry.bodies.output;
   state.close(call, entry.data.usage);
@@ -84,7 +84,7 @@ export function taskFinished(state, entry, unit) {
  */
 export function taskLost(state, entry, unit) {
   const call = openAttempt(entry, unit);
-  askCause(entry, call.seq);
+  ensureCause(entry, call.seq);
   closeAttempt(unit, "lost", entry.seq);
   state.close(call, null);
 }
@@ -107,8 +107,8 @@ function closeAttempt(unit, status, seq) {
  * @param {Unit} unit
  */
 export function taskReused(state, entry, unit) {
-  askAttemptIsNext(unit, 1);
-  askMayStart(state, unit);
+  ensureNextAttempt(unit, 1);
+  ensureUnitMayStart(state, unit);
   unit.isReused = true;
   unit.output = entry.bodies.output;
 }
@@ -117,11 +117,11 @@ export function taskReused(state, entry, unit) {
  * @param {Unit} unit
  * @param {{attempt: number, check: number, by: string}} data
  */
-function askCheckIsNext(unit, { attempt, check, by }) {
+function ensureNextCheck(unit, { attempt, check, by }) {
   const last = unit.attempt;
   const isJudged = unit.ended === null && unit.call === null && last?.number === attempt && last.status === "ok";
   const isNext = isJudged && !last.hasFailed && check === last.passed && by in unit.task.spec.accept[check];
-  ask(isNext, "L415", `check ${check} of '${unit.id}' is not the next one`);
+  ensure(isNext, "L415", `check ${check} of '${unit.id}' is not the next one`);
 }
 
 /**
@@ -131,16 +131,16 @@ function askCheckIsNext(unit, { attempt, check, by }) {
  */
 export function verdictAsked(state, entry, unit) {
   const { check, by, agent = null, tier, adapter, reserved } = entry.data;
-  askCheckIsNext(unit, entry.data);
+  ensureNextCheck(unit, entry.data);
   if (by === "agent") {
     const name = unit.task.spec.accept[check].agent;
     const judge = state.plan.agents[name];
     const isJudge = agent === name && tier === judge.tier && adapter === judge.adapters[tier];
-    ask(isJudge, "L411", `the check has another agent, tier or adapter than ${agent}, ${tier}, ${adapter}`);
+    ensure(isJudge, "L411", `the check has another agent, tier or adapter than ${agent}, ${tier}, ${adapter}`);
   }
   const reservation = state.budgets.reserve(agent, unit.task.id, reserved);
-  askRoom(state);
-  askCause(entry, unit.closedSeq);
+  ensureParallelLimit(state);
+  ensureCause(entry, unit.closedSeq);
   state.open({ unit, seq: entry.seq, check, by, reservation });
 }
 
@@ -153,7 +153,7 @@ function openCheck(entry, unit) {
   const { attempt, check } = entry.data;
   const { call } = unit;
   const isOpen = call !== null && call.check === check && unit.attempts === attempt;
-  ask(isOpen, "L408", `check ${check} of '${unit.id}' is not open`);
+  ensure(isOpen, "L408", `check ${check} of '${unit.id}' is not open`);
   return /** @type {import("./state.js").Call} */ (call);
 }
 
@@ -165,12 +165,12 @@ function openCheck(entry, unit) {
 export function verdictGiven(state, entry, unit) {
   const { by, verdict, usage } = entry.data;
   if (by === "schema") {
-    askCheckIsNext(unit, entry.data);
-    askCause(entry, unit.closedSeq);
+    ensureNextCheck(unit, entry.data);
+    ensureCause(entry, unit.closedSeq);
   } else {
     const call = openCheck(entry, unit);
-    ask(call.by === by && !call.isOrphan, "L408", "the check is made by another type, or is an orphan");
-    askCause(entry, call.seq);
+    ensure(call.by === by && !call.isOrphan, "L408", "the check is made by another type, or is an orphan");
+    ensureCause(entry, call.seq);
     state.close(call, usage);
   }
   const attempt = /** @type {Attempt} */ (unit.attempt);
@@ -185,7 +185,7 @@ export function verdictGiven(state, entry, unit) {
  */
 export function verdictLost(state, entry, unit) {
   const call = openCheck(entry, unit);
-  askCause(entry, call.seq);
+  ensureCause(entry, call.seq);
   state.close(call, null);
 }
 
@@ -198,8 +198,8 @@ export function escalationRaised(_, entry, unit) {
   const { from, to } = entry.data;
   const isDue = unit.ended === null && unit.attempt !== null && unit.call === null && !unit.holds();
   const isNext = from === unit.ladder[unit.step]?.tier && to === unit.ladder[unit.step + 1]?.tier;
-  ask(isDue && isNext, "L418", `'${unit.id}' does not climb from ${from} to ${to}`);
-  askCause(entry, unit.closedSeq);
+  ensure(isDue && isNext, "L418", `'${unit.id}' cannot escalate from ${from} to ${to}`);
+  ensureCause(entry, unit.closedSeq);
   unit.step++;
   unit.attemptsAtStep = 0;
 }

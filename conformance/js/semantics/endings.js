@@ -1,26 +1,26 @@
 // @ts-check
-/** How tasks and runs end: final states, answers, the seal (LEDGER-SEMANTICS-014, 016 and 017). */
+/** The rules for the ends of tasks and runs: final states, answers and the seal (LEDGER-SEMANTICS-014, 016 and 017). */
 
-import { ask, askCause } from "./broken.js";
+import { ensure, ensureCause } from "./rule_violation.js";
 import { sourcesOf } from "./plan.js";
 
 /** @typedef {import("./state.js").RunState} RunState */
 /** @typedef {import("./state.js").Task} Task */
 /** @typedef {import("./state.js").Unit} Unit */
 
-/** States of a task with which a run is not passed. */
+/** Task states that prevent a run from passing. */
 const NOT_PASSED = ["failed", "stopped", "refused", "cancelled"];
 
 /**
  * @param {string} state
  * @param {string | undefined} reason
  * @param {any} spec
- * @param {boolean} holds whether the result does
- * @param {boolean} hasBegun
+ * @param {boolean} holds whether the result is accepted
+ * @param {boolean} hasStarted
  */
-function isLawful(state, reason, spec, holds, hasBegun) {
+function isPermitted(state, reason, spec, holds, hasStarted) {
   if (state === "passed") return holds;
-  if (state === "skipped") return !hasBegun && (reason !== "condition" || spec.when?.length > 0);
+  if (state === "skipped") return !hasStarted && (reason !== "condition" || spec.when?.length > 0);
   if (state === "failed") return !holds && spec.allow_failure === undefined;
   if (state === "tolerated") return !holds && spec.allow_failure !== undefined;
   return !holds;
@@ -36,15 +36,15 @@ export function taskEnded(_, entry, unit, task) {
   const { state, reason } = entry.data;
   const subject = unit ?? task;
   const parts = unit === null ? task.units : [unit];
-  const areOver = parts.every((part) => part.call === null && (unit !== null || part.ended !== null));
-  ask(subject.ended === null && areOver, "L417", `'${subject.id}' cannot end here`);
-  const hasBegun = parts.some((part) => part.hasBegun);
+  const haveEnded = parts.every((part) => part.call === null && (unit !== null || part.ended !== null));
+  ensure(subject.ended === null && haveEnded, "L417", `'${subject.id}' cannot end here`);
+  const hasStarted = parts.some((part) => part.hasStarted);
   const isRight =
-    unit === null && task.isAllTolerated
+    unit === null && task.areAllTolerated
       ? state === "tolerated"
-      : isLawful(state, reason, task.spec, subject.holds(), hasBegun);
-  ask(isRight, "L417", `'${subject.id}' is not ${state}`);
-  if (unit !== null) askCause(entry, unit.closedSeq);
+      : isPermitted(state, reason, task.spec, subject.holds(), hasStarted);
+  ensure(isRight, "L417", `'${subject.id}' cannot end with the state ${state}`);
+  if (unit !== null) ensureCause(entry, unit.closedSeq);
   subject.ended = { state, seq: entry.seq };
   if (unit !== null && unit.index === null) task.ended = unit.ended;
 }
@@ -55,14 +55,14 @@ export function taskEnded(_, entry, unit, task) {
  */
 export async function answerGiven(state, entry) {
   const { output } = entry.data;
-  ask(!state.answers.has(output), "L425", `the output '${output}' was already given`);
+  ensure(!state.answers.has(output), "L425", `the output '${output}' was already given`);
   const expression = state.plan.outputs[output];
   const sources = sourcesOf(expression);
   const havePassed = sources.every((id) => state.task(id).ended?.state === "passed");
-  ask(havePassed, "L425", `a source of the output '${output}' has not passed`);
+  ensure(havePassed, "L425", `a source of the output '${output}' has not passed`);
   const isValue = await state.values.is(expression, entry.bodies.value);
-  ask(isValue !== false, "L425", `the output '${output}' has another value`);
-  askCause(entry, state.lastEnding(sources));
+  ensure(isValue !== false, "L425", `the answer '${output}' differs from the value of its output`);
+  ensureCause(entry, state.lastEnding(sources));
   state.answers.add(output);
 }
 
@@ -74,21 +74,21 @@ export async function runSealed(state, entry) {
   const { status, counts, totals } = entry.data;
   const tasks = [...state.tasks.values()];
   const isOver = state.calls.size === 0 && tasks.every((task) => task.ended !== null);
-  ask(isOver, "L423", "a task has not ended, or a call is open");
+  ensure(isOver, "L423", "a task has not ended, or a call is open");
   const numberOf = (/** @type {string} */ name) => tasks.filter((task) => task.ended?.state === name).length;
   const areCounts = Object.keys(counts).every((name) => counts[name] === numberOf(name));
-  ask(areCounts, "L420", "counts do not match the tasks");
-  ask(state.budgets.areTotals(totals), "L421", "totals do not match the charged amounts");
+  ensure(areCounts, "L420", "counts do not match the tasks");
+  ensure(state.budgets.areTotals(totals), "L421", "totals do not match the charged amounts");
   const isStatus = status === "passed" ? NOT_PASSED.every((name) => numberOf(name) === 0) : numberOf(status) > 0;
-  ask(isStatus, "L422", `the status of these tasks is not ${status}`);
-  if (status === "passed") await askAnswers(state);
+  ensure(isStatus, "L422", `the status of these tasks is not ${status}`);
+  if (status === "passed") await ensureAnswers(state);
 }
 
 /** @param {RunState} state */
-async function askAnswers(state) {
+async function ensureAnswers(state) {
   for (const [name, expression] of Object.entries(state.plan.outputs)) {
     const havePassed = sourcesOf(expression).every((id) => state.task(id).ended?.state === "passed");
     if (state.answers.has(name) || !havePassed) continue;
-    ask(!(await state.values.canBeMade(expression)), "L425", `the output '${name}' was not given`);
+    ensure(!(await state.values.canCompute(expression)), "L425", `the run passed without the answer '${name}'`);
   }
 }

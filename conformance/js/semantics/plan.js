@@ -4,20 +4,20 @@
 import { hexOf } from "../bytes.js";
 import { canonicalBytes, readCanonicalBody } from "../canonical.js";
 import { sha256 } from "../sha256.js";
-import { ask } from "./broken.js";
+import { ensure } from "./rule_violation.js";
 
 /** @param {any} value */
 const digestOf = (value) => hexOf(sha256(canonicalBytes(value)));
 
 /**
- * The tasks that a value names, each with the member that names it.
+ * The tasks that a value refers to; `isEach` tells whether it uses `each`.
  * @param {any} value
  * @returns {{task: string, isEach: boolean}[]}
  */
-function namedBy(value) {
+function referencedTasks(value) {
   if (value.task !== undefined) return [{ task: value.task, isEach: false }];
   if (value.each !== undefined) return [{ task: value.each, isEach: true }];
-  return (value.list ?? Object.values(value.object)).flatMap(namedBy);
+  return (value.list ?? Object.values(value.object)).flatMap(referencedTasks);
 }
 
 /**
@@ -25,7 +25,7 @@ function namedBy(value) {
  * @returns {string[]}
  */
 export function sourcesOf(value) {
-  return [...new Set(namedBy(value).map(({ task }) => task))];
+  return [...new Set(referencedTasks(value).map(({ task }) => task))];
 }
 
 /** @param {any} task */
@@ -34,21 +34,21 @@ export function dataEdges(task) {
 }
 
 /**
- * The values that a task's data edges and its foreach take.
+ * The expressions of a task's data edges and foreach.
  * @param {any} task
  * @returns {any[]}
  */
-function takenBy(task) {
+function inputValuesOf(task) {
   const values = dataEdges(task).map((/** @type {any} */ edge) => edge.from);
   return task.foreach === undefined ? values : [...values, task.foreach.from];
 }
 
 /**
  * @param {any} task
- * @returns {string[]} the tasks that it takes data from
+ * @returns {string[]} the tasks that it receives data from
  */
-export function feedersOf(task) {
-  return [...new Set(takenBy(task).flatMap(sourcesOf))];
+export function dataSourcesOf(task) {
+  return [...new Set(inputValuesOf(task).flatMap(sourcesOf))];
 }
 
 /**
@@ -58,7 +58,7 @@ export function feedersOf(task) {
 export function dependenciesOf(task) {
   const orders = (task.needs ?? []).filter((/** @type {any} */ need) => need.edge === "order");
   const conditions = (task.when ?? []).flatMap((/** @type {any} */ condition) => sourcesOf(condition.from));
-  return [...new Set([...orders.map((/** @type {any} */ need) => need.task), ...conditions, ...feedersOf(task)])];
+  return [...new Set([...orders.map((/** @type {any} */ need) => need.task), ...conditions, ...dataSourcesOf(task)])];
 }
 
 /**
@@ -69,12 +69,12 @@ export function dependenciesOf(task) {
  */
 export function readPlan(bytes, opened, schemas) {
   const plan = readCanonicalBody(bytes);
-  ask(plan !== undefined, "L401", "the wave plan is not in RFC 8785 form");
-  ask(schemas.check("wave-plan.schema.json")(plan), "L401", "the wave plan does not match its schema");
+  ensure(plan !== undefined, "L401", "the wave plan is not in RFC 8785 form");
+  ensure(schemas.check("wave-plan.schema.json")(plan), "L401", "the wave plan does not match its schema");
   const { bundle, digest, ...rest } = plan;
-  ask(digest === digestOf(rest), "L401", "the wave plan's digest does not match its content");
-  ask(digest === opened.data.wave_plan, "L401", "the wave plan is not the one that the entry names");
-  ask(digestOf(bundle) === opened.data.bundle, "L401", "the bundle is not the one that the entry names");
+  ensure(digest === digestOf(rest), "L401", "the wave plan's digest does not match its content");
+  ensure(digest === opened.data.wave_plan, "L401", "run.opened names another wave plan");
+  ensure(digestOf(bundle) === opened.data.bundle, "L401", "run.opened names another bundle");
   checkWaves(plan);
   checkNames(plan);
   for (const name of Object.keys(plan.tasks)) checkWorkers(plan, plan.tasks[name]);
@@ -85,22 +85,22 @@ export function readPlan(bytes, opened, schemas) {
 
 /** @param {any} plan */
 function checkWaves(plan) {
-  const placed = plan.waves.flat();
-  const isEach = placed.every((/** @type {string} */ id) => id in plan.tasks);
-  const isOnce = new Set(placed).size === placed.length && placed.length === Object.keys(plan.tasks).length;
-  ask(isEach && isOnce, "L401", "not every task is in exactly one wave");
+  const waveTasks = plan.waves.flat();
+  const areKnown = waveTasks.every((/** @type {string} */ id) => id in plan.tasks);
+  const areUnique = new Set(waveTasks).size === waveTasks.length && waveTasks.length === Object.keys(plan.tasks).length;
+  ensure(areKnown && areUnique, "L401", "not every task is in exactly one wave");
 }
 
 /** @param {any} plan */
 function checkNames(plan) {
   const tasks = Object.values(plan.tasks);
   const conditions = tasks.flatMap((task) => (task.when ?? []).map((/** @type {any} */ condition) => condition.from));
-  const values = [...tasks.flatMap(takenBy), ...conditions, ...Object.values(plan.outputs)];
-  for (const { task, isEach } of values.flatMap(namedBy)) {
-    const isNamedRightly = task in plan.tasks && (plan.tasks[task].foreach !== undefined) === isEach;
-    ask(isNamedRightly, "L401", `a value refers to '${task}' in the wrong way`);
+  const values = [...tasks.flatMap(inputValuesOf), ...conditions, ...Object.values(plan.outputs)];
+  for (const { task, isEach } of values.flatMap(referencedTasks)) {
+    const isValidReference = task in plan.tasks && (plan.tasks[task].foreach !== undefined) === isEach;
+    ensure(isValidReference, "L401", `a value refers to '${task}' in the wrong way`);
   }
-  for (const id of tasks.flatMap(dependenciesOf)) ask(id in plan.tasks, "L401", `unknown task '${id}'`);
+  for (const id of tasks.flatMap(dependenciesOf)) ensure(id in plan.tasks, "L401", `unknown task '${id}'`);
 }
 
 /**
@@ -110,10 +110,10 @@ function checkNames(plan) {
 function checkWorkers(plan, task) {
   const hasAgent = task.agent !== undefined && task.ladder !== undefined && task.lane === undefined;
   const hasLane = task.lane !== undefined && task.agent === undefined && task.ladder === undefined;
-  ask(hasAgent || hasLane, "L401", "a task has neither an agent with a ladder nor a lane alone");
+  ensure(hasAgent || hasLane, "L401", "a task needs either an agent with a ladder or only a lane");
   const judges = (task.accept ?? []).map((/** @type {any} */ check) => check.agent);
   for (const agent of [task.agent, ...judges]) {
-    ask(agent === undefined || agent in plan.agents, "L401", `unknown agent '${agent}'`);
+    ensure(agent === undefined || agent in plan.agents, "L401", `unknown agent '${agent}'`);
   }
   checkAdapters(plan, (task.ladder ?? []).map((/** @type {any} */ step) => step.adapter));
 }
@@ -123,7 +123,7 @@ function checkWorkers(plan, task) {
  * @param {string[]} names
  */
 function checkAdapters(plan, names) {
-  for (const name of names) ask(name in plan.adapters, "L401", `unknown adapter '${name}'`);
+  for (const name of names) ensure(name in plan.adapters, "L401", `unknown adapter '${name}'`);
 }
 
 /** @param {any} plan */
@@ -131,7 +131,7 @@ function checkOrder(plan) {
   const waves = wavesOf(plan);
   for (const [id, wave] of waves) {
     for (const other of dependenciesOf(plan.tasks[id])) {
-      ask(/** @type {number} */ (waves.get(other)) < wave, "L401", `'${id}' is not in a later wave than '${other}'`);
+      ensure(/** @type {number} */ (waves.get(other)) < wave, "L401", `'${id}' is not in a later wave than '${other}'`);
     }
   }
 }

@@ -2,7 +2,7 @@
 /** Level 4: check that the entries describe a valid run of the wave plan (LEDGER-SEMANTICS-001 to 003). */
 
 import { LineReader } from "../lines.js";
-import { ask, Broken } from "./broken.js";
+import { ensure, RuleViolation } from "./rule_violation.js";
 import * as calls from "./calls.js";
 import * as dispatch from "./dispatch.js";
 import * as endings from "./endings.js";
@@ -36,10 +36,10 @@ const RULES = {
   "escalation.raised": calls.escalationRaised,
   "answer.given": endings.answerGiven,
 };
-const WHILE_PAUSED = new Set(["gate.decided", "body.redacted", "run.repaired", "run.resumed"]);
-const BEGINS_A_CALL = new Set(["task.started", "verdict.asked"]);
-const OF_A_TEMPLATE = new Set(["task.expanded", "task.ended"]);
-const ABOUT_AN_EDGE = new Set(["edge.delivered", "context.cut"]);
+const ALLOWED_WHILE_PAUSED = new Set(["gate.decided", "body.redacted", "run.repaired", "run.resumed"]);
+const CALL_STARTS = new Set(["task.started", "verdict.asked"]);
+const TEMPLATE_KINDS = new Set(["task.expanded", "task.ended"]);
+const EDGE_KINDS = new Set(["edge.delivered", "context.cut"]);
 
 /** @param {RunState} state */
 function runResumed(state) {
@@ -52,30 +52,30 @@ function runResumed(state) {
  * @param {RunState} state
  * @param {string} kind
  */
-function askPauses(state, kind) {
-  ask(!state.isPaused || WHILE_PAUSED.has(kind), "L424", `${kind} cannot stand while the run is paused`);
-  ask(kind !== "run.paused" || state.calls.size === 0, "L424", "a call is open");
-  ask(!BEGINS_A_CALL.has(kind) || state.orphans === 0, "L424", "an orphan is not lost yet");
+function ensureAllowedNow(state, kind) {
+  ensure(!state.isPaused || ALLOWED_WHILE_PAUSED.has(kind), "L424", `${kind} is not allowed while the run is paused`);
+  ensure(kind !== "run.paused" || state.calls.size === 0, "L424", "the run is paused while a call is open");
+  ensure(!CALL_STARTS.has(kind) || state.orphans === 0, "L424", "an orphan is not lost yet");
 }
 
 /**
- * The unit or task that an entry is about; requires that everything it names exists.
+ * The unit or task that an entry refers to. Throws if the entry refers to something that does not exist.
  * @param {RunState} state
  * @param {any} entry
  * @returns {{unit: Unit | null, task: Task | null}}
  */
 function subjectOf(state, { kind, data }) {
-  if (kind === "answer.given") ask(data.output in state.plan.outputs, "L402", `unknown output '${data.output}'`);
+  if (kind === "answer.given") ensure(data.output in state.plan.outputs, "L402", `unknown output '${data.output}'`);
   if (data.task === undefined) return { unit: null, task: null };
-  const template = OF_A_TEMPLATE.has(kind) ? state.tasks.get(data.task) : undefined;
+  const template = TEMPLATE_KINDS.has(kind) ? state.tasks.get(data.task) : undefined;
   if (template?.isTemplate) return { unit: null, task: template };
   const unit = kind === "task.expanded" ? undefined : state.units.get(data.task);
-  if (unit === undefined) throw new Broken("L402", `no '${data.task}' can have ${kind}`);
-  if (ABOUT_AN_EDGE.has(kind)) ask(unit.edges().has(data.as), "L402", `'${unit.id}' has no edge '${data.as}'`);
+  if (unit === undefined) throw new RuleViolation("L402", `no '${data.task}' can have ${kind}`);
+  if (EDGE_KINDS.has(kind)) ensure(unit.edges().has(data.as), "L402", `'${unit.id}' has no edge '${data.as}'`);
   if (data.check !== undefined) {
-    ask(data.check < (unit.task.spec.accept ?? []).length, "L402", `'${unit.id}' has no check ${data.check}`);
+    ensure(data.check < (unit.task.spec.accept ?? []).length, "L402", `'${unit.id}' has no check ${data.check}`);
   }
-  if (kind === "route.decided") ask(data.agent in state.plan.agents, "L402", `unknown agent '${data.agent}'`);
+  if (kind === "route.decided") ensure(data.agent in state.plan.agents, "L402", `unknown agent '${data.agent}'`);
   return { unit, task: unit.task };
 }
 
@@ -83,8 +83,8 @@ function subjectOf(state, { kind, data }) {
  * @param {RunState} state
  * @param {any} entry
  */
-async function take(state, entry) {
-  askPauses(state, entry.kind);
+async function checkEntry(state, entry) {
+  ensureAllowedNow(state, entry.kind);
   const { unit, task } = subjectOf(state, entry);
   await RULES[entry.kind]?.(state, entry, unit, task);
 }
@@ -92,15 +92,15 @@ async function take(state, entry) {
 /**
  * @param {RunState} state
  * @param {import("../sources.js").ByteSource} ledger
- * @param {(seq: number) => void} at is told which entry is looked at
+ * @param {(seq: number) => void} onEntry receives the seq of each entry before it is checked
  */
-async function takeAll(state, ledger, at) {
+async function checkAll(state, ledger, onEntry) {
   for await (const batch of new LineReader(ledger).batches()) {
     for (const line of batch) {
       // Every line passed level 1, so the platform's faster parser returns the same values.
       const entry = JSON.parse(new TextDecoder().decode(line.bytes ?? undefined));
-      at(entry.seq);
-      if (!entry.kind.startsWith("x-")) await take(state, entry);
+      onEntry(entry.seq);
+      if (!entry.kind.startsWith("x-")) await checkEntry(state, entry);
     }
   }
 }
@@ -112,20 +112,20 @@ async function takeAll(state, ledger, at) {
  * @param {import("../bodies.js").BodyStore} store
  * @param {import("../schema.js").Schemas} schemas
  * @param {import("../findings.js").Findings} findings
- * @returns {Promise<string | null>} why it was not looked at
+ * @returns {Promise<string | null>} why level 4 was not checked, or null
  */
 export async function replay(ledger, opened, store, schemas, findings) {
-  const naming = opened?.bodies.wave_plan;
-  if (naming === undefined) return "the ledger has no wave plan";
-  const body = await store.read(naming);
-  if (body === null) return "the wave plan is redacted, missing or wrong";
+  const reference = opened?.bodies.wave_plan;
+  if (reference === undefined) return "the ledger has no wave plan";
+  const body = await store.read(reference);
+  if (body === null) return "the wave plan is redacted, missing or altered";
   let seq = 0;
   try {
     const plan = readPlan(body, opened, schemas);
-    const state = new RunState(plan, (own) => new Values(store, own));
-    await takeAll(state, ledger, (next) => (seq = next));
+    const state = new RunState(plan, (runState) => new Values(store, runState));
+    await checkAll(state, ledger, (next) => (seq = next));
   } catch (error) {
-    if (!(error instanceof Broken)) throw error;
+    if (!(error instanceof RuleViolation)) throw error;
     findings.add(error.code, seq, error.message);
   }
   return null;

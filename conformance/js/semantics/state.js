@@ -2,28 +2,28 @@
 /** The state of a run while its entries are read: tasks, units and open calls. */
 
 import { Budgets } from "./budgets.js";
-import { dataEdges, dependenciesOf, feedersOf, wavesOf } from "./plan.js";
+import { dataEdges, dependenciesOf, dataSourcesOf, wavesOf } from "./plan.js";
 
-/** @typedef {import("../bodies.js").Naming & {type: string}} BodyNaming */
+/** @typedef {import("../bodies.js").BodyReference & {type: string}} TypedBodyReference */
 /** @typedef {{state: string, seq: number}} Ended */
 
 /**
  * @typedef {Object} Attempt
  * @property {number} number
- * @property {string} status `open`, `lost`, or that of its `task.finished`
+ * @property {string} status `open`, `lost`, or the status of its `task.finished`
  * @property {number} closedSeq the entry that closed it; -1 while it is open
- * @property {number} passed how many of its checks did
- * @property {boolean} hasFailed whether one of them failed
+ * @property {number} passed the number of its checks that passed
+ * @property {boolean} hasFailed whether a check failed
  */
 
 /**
  * @typedef {Object} Call
  * @property {Unit} unit
- * @property {number} seq the entry that began it
+ * @property {number} seq the entry that opened it
  * @property {number | null} check null for an attempt
  * @property {string} by
  * @property {import("./budgets.js").Reservation} reservation
- * @property {boolean} isOrphan whether the process that made it is gone
+ * @property {boolean} isOrphan whether its process was killed
  */
 
 /**
@@ -45,26 +45,26 @@ export class Task {
     this.spec = spec;
     this.wave = wave;
     this.dependencies = dependenciesOf(spec);
-    this.feeders = feedersOf(spec);
+    this.dataSources = dataSourcesOf(spec);
     this.isTemplate = spec.foreach !== undefined;
     /** @type {Ended | null} */
     this.ended = null;
-    /** @type {{seq: number, items: BodyNaming} | null} */
+    /** @type {{seq: number, items: TypedBodyReference} | null} */
     this.expanded = null;
     /** @type {Unit[]} the task itself, or its instances */
     this.units = [];
   }
 
-  /** Whether it is a template with instances, and all of them are tolerated. */
-  get isAllTolerated() {
+  /** Whether the task is a template with instances that are all tolerated. */
+  get areAllTolerated() {
     return this.isTemplate && this.units.length > 0 && this.units.every((unit) => unit.ended?.state === "tolerated");
   }
 
-  /** For a template: whether it was expanded and every instance passed or was tolerated. */
+  /** Whether the result is accepted. A template must be expanded, and every instance passed or tolerated. */
   holds() {
     if (!this.isTemplate) return this.units[0].holds();
-    const areGood = this.units.every((unit) => ["passed", "tolerated"].includes(unit.ended?.state ?? ""));
-    return this.expanded !== null && areGood;
+    const areAccepted = this.units.every((unit) => ["passed", "tolerated"].includes(unit.ended?.state ?? ""));
+    return this.expanded !== null && areAccepted;
   }
 }
 
@@ -93,7 +93,7 @@ export class Unit {
     this.ladder = task.spec.ladder ?? [];
     this.step = 0;
     this.attemptsAtStep = 0;
-    /** @type {BodyNaming | null} */
+    /** @type {TypedBodyReference | null} */
     this.output = null;
     /** @type {Ended | null} */
     this.ended = null;
@@ -103,7 +103,7 @@ export class Unit {
     return this.attempt?.number ?? 0;
   }
 
-  get hasBegun() {
+  get hasStarted() {
     return this.attempt !== null || this.isReused;
   }
 
@@ -118,7 +118,7 @@ export class Unit {
     return this.attempt === null ? null : this.attempt.closedSeq;
   }
 
-  /** @returns {Map<string, any>} what is handed to it, by name: a value of the plan, or null for its item */
+  /** @returns {Map<string, any>} its data edges by name: an expression of the plan, or null for its item */
   edges() {
     const edges = new Map(dataEdges(this.task.spec).map((/** @type {any} */ edge) => [edge.as, edge.from]));
     if (this.index !== null) edges.set(this.task.spec.foreach.as, null);
@@ -129,12 +129,12 @@ export class Unit {
 export class RunState {
   /**
    * @param {any} plan
-   * @param {(state: RunState) => import("./values.js").Values} makeValues
+   * @param {(state: RunState) => import("./values.js").Values} createValues
    */
-  constructor(plan, makeValues) {
+  constructor(plan, createValues) {
     this.plan = plan;
     this.budgets = new Budgets(plan);
-    this.values = makeValues(this);
+    this.values = createValues(this);
     /** @type {Map<string, Task>} */
     this.tasks = new Map();
     /** @type {Map<string, Unit>} */
@@ -162,23 +162,23 @@ export class RunState {
   }
 
   /**
-   * A task of the plan, which is known to be there.
+   * A task of the plan; the id must exist.
    * @param {string} id
    */
   task(id) {
     return /** @type {Task} */ (this.tasks.get(id));
   }
 
-  /** @param {Omit<Call, "isOrphan">} begun */
-  open(begun) {
-    const call = { ...begun, isOrphan: false };
-    begun.unit.call = call;
+  /** @param {Omit<Call, "isOrphan">} newCall */
+  open(newCall) {
+    const call = { ...newCall, isOrphan: false };
+    newCall.unit.call = call;
     this.calls.add(call);
   }
 
   /**
    * @param {Call} call
-   * @param {Record<string, number> | null} usage null if it was lost
+   * @param {Record<string, number> | null} usage null for a lost call
    */
   close(call, usage) {
     this.budgets.settle(call.reservation, usage);
@@ -188,7 +188,7 @@ export class RunState {
   }
 
   /**
-   * The seq of the `task.ended` of that one of some tasks that ended last; null if there is none.
+   * The seq of the last `task.ended` of these tasks; null if there are none.
    * @param {string[]} ids
    */
   lastEnding(ids) {

@@ -6,46 +6,46 @@ import { canonicalBytes, depthOf, MAX_VALUE_DEPTH, readCanonicalBody } from "../
 import { sha256 } from "../sha256.js";
 
 /** A value that cannot be computed: no body matches it. */
-export const CANNOT = Symbol("cannot be computed");
-/** A value that cannot be checked, because a body is redacted, missing or wrong. */
+export const IMPOSSIBLE = Symbol("cannot be computed");
+/** A value that cannot be checked, because a body is redacted, missing or altered. */
 export const UNDECIDED = Symbol("undecided");
 
-const REMEMBERED = 4;
+const MAX_CACHED = 4;
 
-/** @typedef {import("./state.js").BodyNaming} BodyNaming */
+/** @typedef {import("./state.js").TypedBodyReference} TypedBodyReference */
 
 /**
- * RFC 6901.
+ * The value at a JSON Pointer (RFC 6901), or IMPOSSIBLE.
  * @param {any} value
  * @param {string} pointer
  */
-export function selected(value, pointer) {
+export function select(value, pointer) {
   for (const escaped of pointer.split("/").slice(1)) {
     const token = escaped.replaceAll("~1", "/").replaceAll("~0", "~");
     if (Array.isArray(value)) {
-      if (!/^(0|[1-9][0-9]*)$/.test(token) || Number(token) >= value.length) return CANNOT;
+      if (!/^(0|[1-9][0-9]*)$/.test(token) || Number(token) >= value.length) return IMPOSSIBLE;
       value = value[Number(token)];
     } else if (value !== null && typeof value === "object" && Object.hasOwn(value, token)) {
       value = value[token];
     } else {
-      return CANNOT;
+      return IMPOSSIBLE;
     }
   }
   return value;
 }
 
 /**
- * The parts of a value, or the reason why there are none; uncheckable takes precedence over impossible.
+ * The parts, or UNKNOWN or IMPOSSIBLE if one of them is; UNKNOWN takes precedence.
  * @param {any[]} parts
- * @returns {any[] | typeof CANNOT | typeof UNDECIDED}
+ * @returns {any[] | typeof IMPOSSIBLE | typeof UNDECIDED}
  */
-function together(parts) {
+function combined(parts) {
   if (parts.includes(UNDECIDED)) return UNDECIDED;
-  return parts.includes(CANNOT) ? CANNOT : parts;
+  return parts.includes(IMPOSSIBLE) ? IMPOSSIBLE : parts;
 }
 
 /**
- * Whether the value is the body of an output itself.
+ * Whether the expression is the whole output of a task.
  * @param {any} expression
  */
 function isBody(expression) {
@@ -60,66 +60,66 @@ export class Values {
   constructor(store, state) {
     this.store = store;
     this.state = state;
-    /** @type {Map<string, any>} the values of the bodies that were read last */
-    this.remembered = new Map();
+    /** @type {Map<string, any>} the values of the most recently read bodies */
+    this.cache = new Map();
   }
 
   /**
-   * Whether a body is the value that an expression of the plan stands for; null if nothing is settled.
+   * Whether a body is the value of an expression of the plan; null if that cannot be checked.
    * @param {any} expression
-   * @param {BodyNaming} naming
+   * @param {TypedBodyReference} reference
    * @returns {Promise<boolean | null>}
    */
-  async is(expression, naming) {
+  async is(expression, reference) {
     if (isBody(expression)) {
-      return this.#areSame(this.#output(expression.task), naming);
+      return this.#areSame(this.#output(expression.task), reference);
     }
-    return this.#isForm(await this.make(expression), naming);
+    return this.#isForm(await this.compute(expression), reference);
   }
 
   /**
-   * Whether there is a value, for all that can be read.
+   * Whether the value can be computed from the readable bodies.
    * @param {any} expression
    */
-  async canBeMade(expression) {
+  async canCompute(expression) {
     if (isBody(expression)) return (await this.store.read(this.#output(expression.task))) !== null;
-    const value = await this.make(expression);
-    return value !== CANNOT && value !== UNDECIDED;
+    const value = await this.compute(expression);
+    return value !== IMPOSSIBLE && value !== UNDECIDED;
   }
 
   /**
    * Whether a body is an item of a list.
-   * @param {BodyNaming} items
+   * @param {TypedBodyReference} items
    * @param {number} index
-   * @param {BodyNaming} naming
+   * @param {TypedBodyReference} reference
    */
-  async isItem(items, index, naming) {
+  async isItem(items, index, reference) {
     const list = await this.list(items);
-    return this.#isForm(Array.isArray(list) ? list[index] : UNDECIDED, naming);
+    return this.#isForm(Array.isArray(list) ? list[index] : UNDECIDED, reference);
   }
 
   /**
-   * The list that a body holds: CANNOT if it holds none in RFC 8785 form.
-   * @param {BodyNaming} items
+   * The list in a body; IMPOSSIBLE if the body is not a list in RFC 8785 form.
+   * @param {TypedBodyReference} items
    */
   async list(items) {
     const value = await this.#read(items, "application/json");
-    return Array.isArray(value) || value === UNDECIDED ? value : CANNOT;
+    return Array.isArray(value) || value === UNDECIDED ? value : IMPOSSIBLE;
   }
 
   /**
    * @param {any} expression
-   * @returns {Promise<any>} a JSON value, CANNOT or UNDECIDED
+   * @returns {Promise<any>} a JSON value, IMPOSSIBLE or UNDECIDED
    */
-  async make(expression) {
+  async compute(expression) {
     const value = await this.#part(expression);
-    return depthOf(value) > MAX_VALUE_DEPTH ? CANNOT : value;
+    return depthOf(value) > MAX_VALUE_DEPTH ? IMPOSSIBLE : value;
   }
 
   /** @param {any} expression */
   async #part(expression) {
     const whole = await this.#unselected(expression);
-    return whole === CANNOT || whole === UNDECIDED ? whole : selected(whole, expression.select ?? "");
+    return whole === IMPOSSIBLE || whole === UNDECIDED ? whole : select(whole, expression.select ?? "");
   }
 
   /** @param {any} expression */
@@ -129,7 +129,7 @@ export class Values {
     const isList = expression.list !== undefined;
     const parts = [];
     for (const part of isList ? expression.list : Object.values(expression.object)) parts.push(await this.#part(part));
-    const values = together(parts);
+    const values = combined(parts);
     if (isList || !Array.isArray(values)) return values;
     const object = Object.create(null);
     Object.keys(expression.object).forEach((key, i) => (object[key] = values[i]));
@@ -141,65 +141,65 @@ export class Values {
     const passed = this.state.task(each).units.filter((unit) => unit.ended?.state === "passed");
     const parts = [];
     for (const unit of passed) {
-      const value = await this.#outputValue(/** @type {BodyNaming} */ (unit.output));
-      parts.push(value === CANNOT || value === UNDECIDED ? value : selected(value, item));
+      const value = await this.#outputValue(/** @type {TypedBodyReference} */ (unit.output));
+      parts.push(value === IMPOSSIBLE || value === UNDECIDED ? value : select(value, item));
     }
-    return together(parts);
+    return combined(parts);
   }
 
   /**
-   * @param {string} id a task that ended passed
-   * @returns {BodyNaming}
+   * @param {string} id a task that passed
+   * @returns {TypedBodyReference}
    */
   #output(id) {
-    return /** @type {BodyNaming} */ (this.state.task(id).units[0].output);
+    return /** @type {TypedBodyReference} */ (this.state.task(id).units[0].output);
   }
 
-  /** @param {BodyNaming} naming */
-  #outputValue(naming) {
-    return this.#read(naming, naming.type);
+  /** @param {TypedBodyReference} reference */
+  #outputValue(reference) {
+    return this.#read(reference, reference.type);
   }
 
   /**
-   * @param {BodyNaming} naming
+   * @param {TypedBodyReference} reference
    * @param {string} type
    */
-  async #read(naming, type) {
-    const key = `${naming.digest} ${type === "application/json"}`;
-    if (this.remembered.has(key)) return this.remembered.get(key);
-    const bytes = await this.store.read(naming);
+  async #read(reference, type) {
+    const key = `${reference.digest} ${type === "application/json"}`;
+    if (this.cache.has(key)) return this.cache.get(key);
+    const bytes = await this.store.read(reference);
     if (bytes === null) return UNDECIDED;
     const read = type === "application/json" ? readCanonicalBody(bytes) : textOf(bytes);
-    const value = read === undefined || (read === null && type !== "application/json") ? CANNOT : read;
-    this.remembered.set(key, value);
-    if (this.remembered.size > REMEMBERED) this.remembered.delete(this.remembered.keys().next().value ?? "");
+    const value = read === undefined || (read === null && type !== "application/json") ? IMPOSSIBLE : read;
+    this.cache.set(key, value);
+    if (this.cache.size > MAX_CACHED) this.cache.delete(this.cache.keys().next().value ?? "");
     return value;
   }
 
   /**
    * @param {any} value
-   * @param {BodyNaming} naming
+   * @param {TypedBodyReference} reference
    * @returns {Promise<boolean | null>}
    */
-  async #isForm(value, naming) {
+  async #isForm(value, reference) {
     if (value === UNDECIDED) return null;
-    return value !== CANNOT && this.#has(naming, canonicalBytes(value));
+    return value !== IMPOSSIBLE && this.#has(reference, canonicalBytes(value));
   }
 
   /**
-   * @param {BodyNaming} naming
+   * @param {TypedBodyReference} reference
    * @param {Uint8Array} bytes
    * @returns {Promise<boolean | null>}
    */
-  async #has(naming, bytes) {
-    if (naming.salted !== true) return hexOf(sha256(bytes)) === naming.digest;
-    const own = await this.store.read(naming);
+  async #has(reference, bytes) {
+    if (reference.salted !== true) return hexOf(sha256(bytes)) === reference.digest;
+    const own = await this.store.read(reference);
     return own === null ? null : sameBytes(own, bytes);
   }
 
   /**
-   * @param {BodyNaming} a
-   * @param {BodyNaming} b
+   * @param {TypedBodyReference} a
+   * @param {TypedBodyReference} b
    * @returns {Promise<boolean | null>}
    */
   async #areSame(a, b) {

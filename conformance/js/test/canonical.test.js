@@ -8,7 +8,7 @@ const canonical = (text) => {
   return read === null ? null : canonicalText(read.value);
 };
 
-test("the sample of RFC 8785, section 3.2, is written as there", () => {
+test("the sample of RFC 8785, section 3.2, has the form shown there", () => {
   const sample = String.raw`{
     "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
     "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -24,7 +24,7 @@ test("keys are sorted by UTF-16 code units, not by code points", () => {
   assert.equal(canonical('{"\ufb33":1,"\u{1f600}":2,"\\r":3}'), '{"\\r":3,"\u{1f600}":2,"\ufb33":1}');
 });
 
-test("keys that objects of the language have by themselves are keys like any other", () => {
+test("names of built-in object properties are keys like any other", () => {
   assert.equal(canonical('{"constructor":1,"__proto__":{"a":2}}'), '{"__proto__":{"a":2},"constructor":1}');
 });
 
@@ -47,7 +47,7 @@ test("bytes that are not UTF-8 are refused", () => {
   assert.equal(readCanonicalizable(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), null);
 });
 
-test("how a number was written is remembered", () => {
+test("the spelling of a number is recorded", () => {
   const facts = (text) => {
     const { hasFraction, hasUnsafeInteger, hasInfinity } = readJson(text);
     return [hasFraction, hasUnsafeInteger, hasInfinity];

@@ -51,7 +51,7 @@ function rootOf(size) {
   return tree.root();
 }
 
-test("hashes of every length up to three blocks are those of the platform", () => {
+test("hashes of all lengths up to three blocks match those of the platform", () => {
   for (let length = 0; length < 400; length++) {
     const message = Buffer.alloc(length, length);
     const hasher = startPlainSha256();
@@ -63,11 +63,11 @@ test("hashes of every length up to three blocks are those of the platform", () =
   }
 });
 
-test("the roots are those of the reference implementation of RFC 6962", () => {
+test("the roots match the reference implementation of RFC 6962", () => {
   assert.deepEqual(ROOTS.map((_, size) => hexOf(rootOf(size))), ROOTS);
 });
 
-test("every inclusion proof leads to its root, and to no other place", () => {
+test("every inclusion proof leads to its root and to no other", () => {
   for (let size = 1; size <= leaves.length; size++) {
     for (let index = 0; index < size; index++) {
       const path = inclusionPath(leaves.slice(0, size), index);
@@ -92,11 +92,11 @@ test("every consistency proof leads from root to root, and none from another", (
   }
 });
 
-test("an empty tree has one root, and nothing leads to another", () => {
+test("an empty tree has only one valid root", () => {
   assert.ok(!extendsTree(0, rootOf(0), 0, leaves[0], []));
 });
 
-test("the signatures of RFC 8032 are right, and wrong with one bit changed", () => {
+test("the signatures of RFC 8032 are valid, and invalid with one bit changed", () => {
   for (const [key, message, signature] of SIGNED.map((row) => row.map(bytesOfHex))) {
     assert.ok(isSignedBy(key, message, signature));
 
@@ -107,7 +107,7 @@ test("the signatures of RFC 8032 are right, and wrong with one bit changed", () 
   }
 });
 
-test("a signature whose number is not reduced is refused", () => {
+test("a signature whose scalar is not reduced is refused", () => {
   const [key, message, signature] = SIGNED[0].map(bytesOfHex);
   const grown = signature.slice();
   let number = ORDER + signature.slice(32).reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
@@ -116,7 +116,7 @@ test("a signature whose number is not reduced is refused", () => {
   assert.ok(!isSignedBy(key, message, grown));
 });
 
-test("a signature of the platform is right", () => {
+test("a signature of the platform is valid", () => {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const key = publicKey.export({ format: "der", type: "spki" }).subarray(-32);
   const message = Buffer.from("forum\n");
@@ -124,7 +124,7 @@ test("a signature of the platform is right", () => {
   assert.ok(isSignedBy(key, message, sign(null, message, privateKey)));
 });
 
-test("base64 is read only as an encoder writes it", () => {
+test("only canonical base64 is accepted", () => {
   assert.equal(base64Of(Uint8Array.of(255, 254)), "//4=");
   assert.deepEqual(bytesOfBase64("//4="), Uint8Array.of(255, 254));
   assert.deepEqual(["//5=", "//4", "//4==", "__4=", "//4= "].map(bytesOfBase64), [null, null, null, null, null]);

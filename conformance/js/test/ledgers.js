@@ -1,4 +1,4 @@
-/** Ledgers and archives for tests, written with as little as possible of the code that is tested. */
+/** Ledgers and archives for tests, written with as little of the tested code as possible. */
 
 import { createHash } from "node:crypto";
 import { headerOf } from "../archive.js";
@@ -62,8 +62,8 @@ function openedWith(plan) {
   return { ...OPENED, data, bodies: { wave_plan: body(canonicalText(plan), JSON_TYPE) } };
 }
 
-/** The entries, bodies and wave plan of a run of two tasks, the second of which is handed the first's output. */
-export function handOver({ from = { task: "first" }, value = "hello", policy = {}, output = "hello" } = {}) {
+/** The entries, bodies and wave plan of a run of two tasks, where the second receives the output of the first. */
+export function deliveredRun({ from = { task: "first" }, value = "hello", policy = {}, output = "hello" } = {}) {
   const plan = planOf({ first: WORKER, second: { ...WORKER, needs: [{ edge: "data", as: "word", from }] } }, policy);
   const text = canonicalText(plan);
   const entries = [

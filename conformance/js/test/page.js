@@ -22,14 +22,14 @@ async function get(path) {
 }
 
 /** @param {string} path */
-async function getNeeded(path) {
+async function getRequired(path) {
   const response = await get(path);
-  if (response === null) throw new Error(`there is no file ${path}`);
+  if (response === null) throw new Error(`no such file: ${path}`);
   return response;
 }
 
 async function fetchSchemas() {
-  const documents = SCHEMAS.map(async (name) => [name, await (await getNeeded(`/schemas/v1/${name}`)).json()]);
+  const documents = SCHEMAS.map(async (name) => [name, await (await getRequired(`/schemas/v1/${name}`)).json()]);
   return new Schemas(Object.fromEntries(await Promise.all(documents)));
 }
 
@@ -38,11 +38,11 @@ async function fetchSchemas() {
  * @param {string} path
  */
 async function openRun(path) {
-  const found = await getNeeded(path);
+  const found = await getRequired(path);
   if (!found.url.endsWith("/")) return { ledger: blobSource(await found.blob()), directory: null };
   /** @type {string[]} */
   const names = await found.json();
-  const files = names.map(async (name) => /** @type {const} */ ([name, await (await getNeeded(`${path}/${name}`)).blob()]));
+  const files = names.map(async (name) => /** @type {const} */ ([name, await (await getRequired(`${path}/${name}`)).blob()]));
   return runOfFiles(new Map(await Promise.all(files)));
 }
 
@@ -61,6 +61,6 @@ const host = {
 
 let asked = await fetch("/asked", { method: "POST" });
 while (asked.status !== 204) {
-  const told = JSON.stringify(await answer(await asked.json(), host));
-  asked = await fetch("/report", { method: "POST", body: told });
+  const reply = JSON.stringify(await answer(await asked.json(), host));
+  asked = await fetch("/report", { method: "POST", body: reply });
 }

@@ -30,12 +30,12 @@ test("a text is written in its canonical form", () => {
   assert.equal(readFileSync(at("canonical"), "utf8"), '{"a":[],"b":1}');
 });
 
-test("roles that are not offered end with 33, and are unsupported in the long-lived mode", () => {
+test("unsupported roles exit with 33, and answer `unsupported` in serve mode", () => {
   assert.deepEqual(["compile", "run"].map((role) => ask(role, { role, input: at("x") }).status), [33, 33]);
   assert.equal(ask("serve", { id: "a/b", role: "run", input: at("x") }).answers[0].verdict, "unsupported");
 });
 
-test("the long-lived mode answers each request in order, with its id", () => {
+test("serve mode answers each request in order, with its id", () => {
   const one = { id: "a/one", role: "verify", input: folder, levels: [1, 2] };
   const two = { id: "a/two", role: "verify", input: at("ledger.jsonl") };
 
@@ -50,7 +50,7 @@ test("the long-lived mode answers each request in order, with its id", () => {
   ]);
 });
 
-test("proofs that are made are proofs that hold, and what cannot be made is invalid", () => {
+test("created proofs are valid, and impossible requests are invalid", () => {
   const prove = (action, output, numbers) => {
     const request = { role: "prove", action, input: folder, output: at(output), ...numbers };
     return ask("prove", request).answers[0].verdict;
@@ -67,7 +67,7 @@ test("proofs that are made are proofs that hold, and what cannot be made is inva
   }
 });
 
-test("a proof that is changed is malformed or leads nowhere", () => {
+test("a changed proof is malformed or does not lead to its root", () => {
   ask("prove", { role: "prove", action: "inclusion", input: folder, output: at("proof"), seq: 1, size: 3 });
   const proof = JSON.parse(readFileSync(at("proof"), "utf8"));
   const codesOf = (changed) => {
@@ -80,7 +80,7 @@ test("a proof that is changed is malformed or leads nowhere", () => {
   assert.deepEqual(codesOf({ path: [] }), ["L602"]);
 });
 
-test("what is wrong with a request is said in a sentence", () => {
+test("a message explains why a request is unsupported", () => {
   const { status, answers } = ask("verify", { role: "verify", input: at("nowhere") });
 
   const message = `no ledger at ${at("nowhere")}`;

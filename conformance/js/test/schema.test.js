@@ -5,7 +5,7 @@ import { Schemas } from "../schema.js";
 
 const checkOf = (schema) => new Schemas({ "a.schema.json": schema }).check("a.schema.json");
 
-test("every schema that something is checked by is understood whole", async () => {
+test("every keyword of the used schemas is supported", async () => {
   const { documents } = await readSchemas();
   const used = ["entry", "proof", "types", "verify-report", "wave-plan"].map((name) => `${name}.schema.json`);
   const parts = used.flatMap((name) => Object.keys(documents[name].$defs ?? {}).map((part) => `${name}#/$defs/${part}`));
@@ -18,7 +18,7 @@ test("every schema that something is checked by is understood whole", async () =
   }
 });
 
-test("a keyword that is not known is an error", () => {
+test("an unknown keyword is an error", () => {
   assert.throws(() => checkOf({ multipleOf: 2 })(4), /unknown keyword 'multipleOf'/);
 });
 
@@ -28,19 +28,19 @@ test("lengths are counted in characters, not in UTF-16 units", () => {
   assert.deepEqual(["\u{1f600}\u{1f600}", "\u{1f600}", "aaa"].map(fits), [true, false, false]);
 });
 
-test("a pattern ends where the string ends", () => {
+test("`$` in a pattern matches only at the end of the string", () => {
   const fits = checkOf({ pattern: "^[a-z]+$" });
 
   assert.deepEqual(["abc", "abc\n"].map(fits), [true, false]);
 });
 
-test("a whole number is an integer, however large, and true is not one", () => {
+test("an integral number is an integer, however large; `true` is not an integer", () => {
   const fits = checkOf({ type: "integer" });
 
   assert.deepEqual([1, 1e21, 1.5, true].map(fits), [true, true, false, false]);
 });
 
-test("properties that objects of the language have are not there", () => {
+test("built-in properties of objects do not count as properties", () => {
   assert.equal(checkOf({ required: ["constructor"] })({}), false);
 });
 

@@ -7,7 +7,7 @@ import { checkProof } from "../proof.js";
 import { runOfFiles } from "../sources.js";
 import { UsageError, verify } from "../verify.js";
 import {
-  archiveOf, body, expansion, handOver, ledgerOf, NOTE, OPENED, plainMember, RUN, sealed, sha256Hex,
+  archiveOf, body, expansion, deliveredRun, ledgerOf, NOTE, OPENED, plainMember, RUN, sealed, sha256Hex,
 } from "./ledgers.js";
 
 const schemas = await readSchemas();
@@ -36,12 +36,12 @@ async function outcomeOf(files, options) {
   return outcome(await verify(runOfFiles(files), schemas, options));
 }
 
-function handedOver(options) {
-  const { entries, plan, archive } = handOver(options);
+function filesOfDelivery(options) {
+  const { entries, plan, archive } = deliveredRun(options);
   return { entries, files: new Map([["bodies.tar", archive], ["wave-plan.json", Buffer.from(plan)]]) };
 }
 
-test("the worked example of the specification is valid, with the hashes that stand there", async () => {
+test("the worked example of the specification is valid, with the hashes shown there", async () => {
   const files = example();
 
   const report = await verify(runOfFiles(files), schemas);
@@ -53,7 +53,7 @@ test("the worked example of the specification is valid, with the hashes that sta
   assert.deepEqual(report.levels.map(({ status }) => status), ["ok", "ok", "ok", "not checked", "ok"]);
 });
 
-test("a report fits its schema", async () => {
+test("a report matches its schema", async () => {
   const files = example().set("bodies.tar", new Uint8Array(3));
 
   assert.ok(schemas.check("verify-report.schema.json")(await verify(runOfFiles(files), schemas)));
@@ -71,7 +71,7 @@ for (const [code, edit] of [
   ["L105", (line) => line.replace('"actor":"runner"', '"actor":"runner\\n"')],
   ["L106", (line) => line.replace("x-note", "my.note")],
 ]) {
-  test(`${code}: a line that breaks only this is found, and nothing else is`, async () => {
+  test(`${code}: a line with this fault alone has only this finding`, async () => {
     const ledger = ledgerOf([OPENED, NOTE, sealed()], (line, seq) => (seq === 1 ? edit(line) : line));
 
     const found = await outcomeOf(new Map([["ledger.jsonl", ledger], ["bodies.tar", archiveOf([])]]));
@@ -88,20 +88,20 @@ test("a change of one bit breaks the chain at the next line", async () => {
   assert.deepEqual(await outcomeOf(files), { verdict: "invalid", codes: ["L201"], first_bad_seq: 1 });
 });
 
-test("a cut tail is incomplete, not valid", async () => {
+test("a truncated ledger is incomplete, not valid", async () => {
   const files = example();
   files.set("ledger.jsonl", files.get("ledger.jsonl").subarray(0, -1));
 
   assert.deepEqual(await outcomeOf(files), { verdict: "incomplete", codes: ["L501", "L503"], first_bad_seq: 2 });
 });
 
-test("a body with another content is found where it is first named", async () => {
+test("a body with changed content is reported at its first reference", async () => {
   const files = example().set("bodies.tar", archiveOf([[`sha256/${sha256Hex("three\n")}`, "threw\n"]]));
 
   assert.deepEqual(await outcomeOf(files), { verdict: "invalid", codes: ["L303"], first_bad_seq: 1 });
 });
 
-test("members out of order are found at the first that is out of place", async () => {
+test("members out of order are reported at the first misplaced one", async () => {
   const notes = ["a", "b", "c"].map((text) => ({ ...NOTE, bodies: { text: body(text) } }));
   const files = new Map([
     ["ledger.jsonl", ledgerOf([OPENED, ...notes, sealed()])],
@@ -111,15 +111,15 @@ test("members out of order are found at the first that is out of place", async (
   assert.deepEqual(await outcomeOf(files), { verdict: "invalid", codes: ["L305"], first_bad_seq: 3 });
 });
 
-test("an archive that is cut inside a body says only that", async () => {
+test("an archive that is truncated inside a body has only that finding", async () => {
   const files = example();
   files.set("bodies.tar", files.get("bodies.tar").subarray(0, 515));
 
   assert.deepEqual(await outcomeOf(files), { verdict: "invalid", codes: ["L301"], first_bad_seq: null });
 });
 
-test("a lawful run of its plan is valid at every level", async () => {
-  const { entries, files } = handedOver();
+test("a valid run of its plan is valid at every level", async () => {
+  const { entries, files } = filesOfDelivery();
 
   const report = await verify(runOfFiles(files.set("ledger.jsonl", ledgerOf(entries))), schemas);
 
@@ -137,8 +137,8 @@ for (const [code, seq, change] of [
   ["L422", 10, (entries) => (entries[10].data.status = "failed")],
   ["L426", 3, (entries) => (entries[3].causes = [])],
 ]) {
-  test(`${code}: a run that breaks only this is found where it does`, async () => {
-    const { entries, files } = handedOver();
+  test(`${code}: a run with this fault alone is reported at its entry`, async () => {
+    const { entries, files } = filesOfDelivery();
     change(entries);
     files.set("ledger.jsonl", ledgerOf(entries));
 
@@ -148,14 +148,14 @@ for (const [code, seq, change] of [
 
 const STATES = ["passed", "failed", "tolerated", "skipped", "stopped", "refused", "cancelled"];
 
-for (const [instances, lawful] of [
+for (const [instances, permitted] of [
   [["tolerated", "tolerated"], ["tolerated"]],
   [["tolerated", "passed"], ["passed"]],
   [["passed", "passed"], ["passed"]],
   [["passed", "stopped"], ["tolerated", "stopped", "refused", "cancelled"]],
   [[], ["passed", "skipped"]],
 ]) {
-  test(`a task with the instances [${instances}] ends ${lawful.join(" or ")}, and in no other state`, async () => {
+  test(`a task with the instances [${instances}] ends ${permitted.join(" or ")}, and in no other state`, async () => {
     const found = [];
     for (const state of STATES) {
       const { entries, plan, archive } = expansion(instances, state);
@@ -165,12 +165,12 @@ for (const [instances, lawful] of [
       assert.deepEqual(codes.filter((code) => code !== "L417"), ["L501"]);
     }
 
-    assert.deepEqual(found, STATES.filter((state) => lawful.includes(state)));
+    assert.deepEqual(found, STATES.filter((state) => permitted.includes(state)));
   });
 }
 
-test("a call that does not fit a budget is found where it begins", async () => {
-  const { entries, files } = handedOver({ policy: { budget: { calls: 1 } } });
+test("a call that exceeds a budget is reported at its start", async () => {
+  const { entries, files } = filesOfDelivery({ policy: { budget: { calls: 1 } } });
   files.set("ledger.jsonl", ledgerOf(entries));
 
   assert.deepEqual(await outcomeOf(files), { verdict: "invalid", codes: ["L412"], first_bad_seq: 7 });
@@ -182,15 +182,15 @@ for (const [claim, options, expected] of [
   ["a value that is made of text", { from: { list: [{ task: "first" }] }, value: '["hello"]' }, VALID],
   ["a value at a pointer that leads nowhere", { from: { task: "first", select: "/0" } }, NOT_THE_VALUE],
 ]) {
-  test(`${claim} is judged by its bytes`, async () => {
-    const { entries, files } = handedOver(options);
+  test(`${claim} is compared by its bytes`, async () => {
+    const { entries, files } = filesOfDelivery(options);
     files.set("ledger.jsonl", ledgerOf(entries));
 
     assert.deepEqual(await outcomeOf(files), expected);
   });
 }
 
-test("a checkpoint holds with its key, and not with another", async () => {
+test("a checkpoint is valid with its own key and not with another", async () => {
   const pair = generateKeyPairSync("ed25519");
   const key = keyOf("witness", pair.publicKey);
   const text = checkpointText(RUN, 2, Buffer.from(ROOT, "hex"));
@@ -203,7 +203,7 @@ test("a checkpoint holds with its key, and not with another", async () => {
   assert.deepEqual(await outcomeOf(example(), { checkpoint, key: other }), refused);
 });
 
-test("a key that could not be read is an error of usage, and not left aside", async () => {
+test("a malformed key is a usage error and not ignored", async () => {
   const checkpoint = Buffer.from(checkpointText(RUN, 2, Buffer.from(ROOT, "hex")));
   const key = readKey(Buffer.from("witness+00000000+\n"));
 
@@ -218,12 +218,12 @@ function keyOf(name, publicKey) {
   return readKey(Buffer.from(`${name}+${id}+${raw.toString("base64")}\n`));
 }
 
-test("a ledger that went back behind its pin is refused", async () => {
+test("a ledger with fewer entries than its pin is invalid", async () => {
   const pin = Buffer.from(checkpointText(RUN, 4, Buffer.alloc(32)));
 
   assert.deepEqual(await outcomeOf(example(), { pin }), { verdict: "invalid", codes: ["L512"], first_bad_seq: null });
 });
 
-test("a pin that is malformed is an error of usage", async () => {
+test("a malformed pin is a usage error", async () => {
   await assert.rejects(outcomeOf(example(), { pin: Buffer.from("x") }), UsageError);
 });
