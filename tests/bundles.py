@@ -49,7 +49,7 @@ def compiled(
     files: Mapping[str, Any], entry: str = "workflow.yaml", inputs: Mapping[str, Any] | None = None
 ) -> Compilation:
     values = {name: InputValue(value) for name, value in (inputs or {}).items()}
-    return compile_workflow(bundle_of(files), entry, None, values, complete=True)
+    return compile_workflow(bundle_of(files), entry, None, values, require_all_inputs=True)
 
 
 def compiled_plan(plan: Mapping[str, Any], **parts: Any) -> Mapping[str, Any]:

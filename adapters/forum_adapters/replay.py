@@ -21,38 +21,39 @@ _MAX_EXCERPT = 32
 _EXCERPT_BEFORE = 12
 
 _Call = Mapping[str, Any]
-# By task, then by attempt and check. A check without a verdict is repeated, so one key may have several calls.
+# Calls by task, then by attempt and check. A check without a verdict is repeated, so one key may have several calls.
 _Recorded = dict[str, dict[tuple[int, int | None], list[_Call]]]
 
 
 class ReplayAdapter(KnownReplies):
-    """`settings["recorded"]` lists the calls: `task`, `attempt`, `check`, `agent`, `prompt`, `latency_ms`, `reply`.
+    """Answers each call with the reply of its recorded counterpart, and refuses calls without one.
 
-    A part of the prompt (`system`, `text`, `argv`, `stdin`) that was not recorded is absent, and not compared. If
-    several recorded calls match, the last one provides the reply: the run continued with that one.
+    `settings["recorded"]` lists the calls: `task`, `attempt`, `check`, `agent`, `prompt`, `latency_ms`, `reply`. Parts
+    of a prompt (`system`, `text`, `argv`, `stdin`) that were not recorded are absent and not compared. If several
+    recorded calls match, the last one provides the reply, because the run continued with its result.
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name = name
         self._calls = settings.get("recorded", ())
-        self._recorded = Memo(_by_place)
+        self._recorded = Memo(_index_calls)
 
     def predict(self, attempt: Attempt) -> tuple[Reply, int]:
-        of_task = self._recorded.of(attempt.settings.get("recorded", self._calls)).get(attempt.task, {})
-        calls = of_task.get((attempt.number, attempt.check))
+        task_calls = self._recorded.get(attempt.settings.get("recorded", self._calls)).get(attempt.task, {})
+        calls = task_calls.get((attempt.number, attempt.check))
         if calls is None:
-            return _miss(_unrecorded(attempt, of_task)), 0
+            return _invalid_request(_unrecorded_message(attempt, task_calls)), 0
         for call in reversed(calls):
             if next(_differences(call, attempt), None) is None:
                 return call["reply"], call["latency_ms"]
-        return _miss(_differing(calls[-1], attempt)), 0
+        return _invalid_request(_difference_message(calls[-1], attempt)), 0
 
 
-def _by_place(calls: Sequence[_Call]) -> _Recorded:
+def _index_calls(calls: Sequence[_Call]) -> _Recorded:
     recorded: _Recorded = {}
     for call in calls:
-        of_task = recorded.setdefault(call["task"], {})
-        of_task.setdefault((call["attempt"], call["check"]), []).append(call)
+        task_calls = recorded.setdefault(call["task"], {})
+        task_calls.setdefault((call["attempt"], call["check"]), []).append(call)
     return recorded
 
 
@@ -66,48 +67,48 @@ def _differences(call: _Call, attempt: Attempt) -> Iterator[tuple[str, str, str]
         if name in recorded and recorded[name] != asked:
             yield name, recorded[name], asked
     if "argv" in recorded and tuple(recorded["argv"]) != prompt.argv:
-        yield "argv", _listed(recorded["argv"]), _listed(prompt.argv)
+        yield "argv", _format_argv(recorded["argv"]), _format_argv(prompt.argv)
     if "stdin" in recorded and recorded["stdin"] != prompt.stdin:
-        yield "stdin", _decoded(recorded["stdin"]), _decoded(prompt.stdin)
+        yield "stdin", _decode_stdin(recorded["stdin"]), _decode_stdin(prompt.stdin)
 
 
-def _listed(argv: Sequence[str]) -> str:
+def _format_argv(argv: Sequence[str]) -> str:
     return "\n".join(map(repr, argv))
 
 
-def _decoded(stdin: bytes) -> str:
+def _decode_stdin(stdin: bytes) -> str:
     # Double each backslash, so that different bytes never become the same text.
     return stdin.replace(b"\\", b"\\\\").decode(errors="backslashreplace")
 
 
-def _miss(message: str) -> Reply:
+def _invalid_request(message: str) -> Reply:
     return Reply(failure=Failure(ErrorKind.INVALID_REQUEST, message))
 
 
-def _unrecorded(attempt: Attempt, of_task: Mapping[tuple[int, int | None], object]) -> str:
-    wanted = f"task '{attempt.task}', {_place(attempt.number, attempt.check)}, was not recorded"
-    if not of_task:
-        return f"{wanted}; nothing of this task was"
-    places = [_place(*place) for place in list(of_task)[:_MAX_LISTED]]
-    rest = len(of_task) - len(places)
-    return f"{wanted}; recorded of this task: {'; '.join(places)}" + (f"; and {rest} more" if rest else "")
+def _unrecorded_message(attempt: Attempt, task_calls: Mapping[tuple[int, int | None], object]) -> str:
+    problem = f"task '{attempt.task}', {_place(attempt.number, attempt.check)}, was not recorded"
+    if not task_calls:
+        return f"{problem}; the recording has no call of this task"
+    places = [_place(*place) for place in list(task_calls)[:_MAX_LISTED]]
+    rest = len(task_calls) - len(places)
+    return f"{problem}; recorded calls of this task: {'; '.join(places)}" + (f"; and {rest} more" if rest else "")
 
 
 def _place(number: int, check: int | None) -> str:
     return f"attempt {number}" if check is None else f"attempt {number} check {check}"
 
 
-def _differing(call: _Call, attempt: Attempt) -> str:
+def _difference_message(call: _Call, attempt: Attempt) -> str:
     field, recorded, asked = next(_differences(call, attempt))
     where = f"task '{attempt.task}', {_place(attempt.number, attempt.check)}"
     if field == "agent":
-        return f"{where}: the agent differs from the recorded one: '{recorded}' was recorded, '{asked}' is called"
-    at = _first_difference(recorded, asked)
-    line, column = recorded.count("\n", 0, at), at - (recorded.rfind("\n", 0, at) + 1)
-    # A report shows only the first line, cut after 160 characters, and names the task itself.
-    both = f"recorded {_excerpt(recorded, at)}, asked {_excerpt(asked, at)}"
-    found = f"the prompt's {field} differs from line {line + 1}, column {column + 1} on: {both}"
-    return "\n".join((found, f"{where}, - recorded, + asked", *_diff(recorded, asked, line, column)))
+        return f"{where}: the agent differs: recorded '{recorded}', asked '{asked}'"
+    offset = _first_difference(recorded, asked)
+    line, column = recorded.count("\n", 0, offset), offset - (recorded.rfind("\n", 0, offset) + 1)
+    # The location comes first: a report names the task itself and shows 160 characters of the message's first line.
+    excerpts = f"recorded {_excerpt(recorded, offset)}, asked {_excerpt(asked, offset)}"
+    difference = f"the prompt's {field} first differs at line {line + 1}, column {column + 1}: {excerpts}"
+    return "\n".join((difference, f"{where}, - recorded, + asked", *_diff(recorded, asked, line, column)))
 
 
 def _first_difference(recorded: str, asked: str) -> int:
@@ -115,28 +116,28 @@ def _first_difference(recorded: str, asked: str) -> int:
     return next((i for i in range(shorter) if recorded[i] != asked[i]), shorter)
 
 
-def _excerpt(text: str, at: int) -> str:
+def _excerpt(text: str, offset: int) -> str:
     """The text around a position, on one line. It is escaped like JSON, so a scrubber recognizes secrets in it."""
-    start = max(0, at - _EXCERPT_BEFORE)
+    start = max(0, offset - _EXCERPT_BEFORE)
     end = start + _MAX_EXCERPT
     quoted = json.dumps(text[start:end], ensure_ascii=False)
-    shown = "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in quoted)
-    return ("..." if start else "") + shown + ("..." if end < len(text) else "")
+    printable = "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in quoted)
+    return ("..." if start else "") + printable + ("..." if end < len(text) else "")
 
 
 def _diff(recorded: str, asked: str, line: int, column: int) -> Iterator[str]:
     """A unified diff, without its header, of the lines around the first difference: prompts may be long."""
-    compared = slice(max(0, line - _CONTEXT_LINES), line + _MAX_COMPARED_LINES)
-    before, after = recorded.split("\n")[compared], asked.split("\n")[compared]
+    window = slice(max(0, line - _CONTEXT_LINES), line + _MAX_COMPARED_LINES)
+    before, after = recorded.split("\n")[window], asked.split("\n")[window]
     lines = list(difflib.unified_diff(before, after, lineterm="", n=_CONTEXT_LINES))
-    lines = [shown for shown in lines[2:] if not shown.startswith("@@")]
-    yield from (_cut(shown, column) for shown in lines[:_MAX_DIFF_LINES])
+    lines = [diff_line for diff_line in lines[2:] if not diff_line.startswith("@@")]
+    yield from (_shorten(diff_line, column) for diff_line in lines[:_MAX_DIFF_LINES])
     if len(lines) > _MAX_DIFF_LINES:
         yield "..."
 
 
-def _cut(line: str, column: int) -> str:
-    """A line of a diff, or the part of a long line around the column."""
+def _shorten(line: str, column: int) -> str:
+    """Reduces a long line of a diff to the part around the column."""
     mark, text = line[0], line[1:].replace("\r", "\\r")
     start = max(0, column - _CONTEXT_CHARACTERS) if len(text) > _MAX_LINE else 0
     end = start + _MAX_LINE

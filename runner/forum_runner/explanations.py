@@ -1,4 +1,4 @@
-"""Explains the codes of findings: F codes in explanations.md, L codes in ledger_explanations.md."""
+"""Loads the explanations of finding codes: F codes from explanations.md, L codes from ledger_explanations.md."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ _HEADING = re.compile(r"^## ([FL][0-9]{3}) (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
+    """The explanation of one finding code, in Markdown."""
+
     code: str
     title: str
     text: str
@@ -21,11 +23,12 @@ class Explanation:
 
 @cache
 def explanations() -> dict[str, Explanation]:
-    return {item.code: item for name in _SOURCES for item in _sections(name)}
+    """All explanations by code."""
+    return {item.code: item for name in _SOURCES for item in _read_sections(name)}
 
 
-def _sections(name: str) -> Iterator[Explanation]:
+def _read_sections(name: str) -> Iterator[Explanation]:
     source = files("forum_runner").joinpath(name).read_text(encoding="utf-8")
-    _, *pieces = _HEADING.split(source)
-    for code, title, text in zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True):
+    _, *parts = _HEADING.split(source)
+    for code, title, text in zip(parts[0::3], parts[1::3], parts[2::3], strict=True):
         yield Explanation(code, title.strip(), text.strip())

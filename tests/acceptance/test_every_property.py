@@ -189,7 +189,7 @@ def compile_files(files: dict[str, list[dict[str, Any]]]) -> Any:
     A value that the schema rejects does not show whether the property is read.
     """
     contents = {name: "\n---\n".join(map(json.dumps, documents)) for name, documents in files.items()}
-    result = compile_workflow(bundle_of(contents), "workflow.yaml", None, {}, complete=True)
+    result = compile_workflow(bundle_of(contents), "workflow.yaml", None, {}, require_all_inputs=True)
     if any(finding.code.startswith("F2") for finding in result.findings):
         return BASE
     if result.wave_plan is None:

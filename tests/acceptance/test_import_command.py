@@ -242,7 +242,10 @@ def test_a_unicode_line_separator_does_not_end_a_line(folder: Folder) -> None:
     ("source", "message"),
     [
         ("absent", "there is no file or folder 'absent'"),
-        ("empty", "'empty' contains no entries.jsonl and no artifact.json; pass traces as a file"),
+        (
+            "empty",
+            "'empty' contains no entries.jsonl and no artifact.json; to import traces, pass the path of the file",
+        ),
         ("run", "'run' is already a run directory of forum"),
         ("run/ledger.jsonl", "'ledger.jsonl' is already a ledger of forum"),
         ("notes.json", "unknown format of 'notes.json'"),

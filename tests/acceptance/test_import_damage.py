@@ -26,7 +26,7 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         "forum-engine",
         b'047944"}',
         None,
-        "entries.jsonl, line 6, column 274: truncated: a string has no end",
+        "entries.jsonl, line 6, column 274: truncated: a string is not closed",
     ),
     "a line that is not JSON": (
         "forum-engine",
@@ -81,7 +81,7 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         "symposium",
         b'"transcript_digest"',
         None,
-        "artifact.json, line 232, column 3: truncated: the JSON has no end",
+        "artifact.json, line 232, column 3: truncated: the JSON text ends too early",
     ),
     "a duplicate key in a document": (
         "symposium",
@@ -117,7 +117,7 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         "otel-today",
         b"\n",
         b'\n{"a":1}\n',
-        "today.jsonl, line 2: not OTLP JSON: it has none of resourceSpans, resourceLogs, resourceMetrics",
+        "today.jsonl, line 2: not OTLP JSON: expected one of resourceSpans, resourceLogs, resourceMetrics",
     ),
 }
 

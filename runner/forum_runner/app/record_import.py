@@ -10,7 +10,7 @@ from pathlib import Path
 from forum_runner.app.runs_folder import check_is_free, keep_out_of_git
 from forum_runner.errors import UsageError
 from forum_runner.importing import forum_engine, otel, symposium
-from forum_runner.importing.format_detection import detect_format, file_in
+from forum_runner.importing.format_detection import detect_format, find_source_file
 from forum_runner.importing.import_file import STANDARD_INPUT, ImportFile, open_file
 from forum_runner.importing.import_writer import write_ledger
 from forum_runner.importing.parsed_source import ImportFormat, ParsedSource
@@ -55,7 +55,7 @@ def import_record(workspace: Workspace, given: str, format_: ImportFormat | None
 
 def _parse(stack: ExitStack, spool: RecordSpool, path: Path | None, requested: ImportFormat | None) -> ParsedSource:
     if path is not None and path.is_dir():
-        path = file_in(path, requested)
+        path = find_source_file(path, requested)
     file = stack.enter_context(open_file(path))
     shape = detect_format(file.head(), file.name, requested)
     if shape.format is ImportFormat.FORUM_ENGINE:

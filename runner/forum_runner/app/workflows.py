@@ -105,7 +105,7 @@ def compile_file(
     entry, external = _entry(path, root), _read_external_inputs(inputs, script)
     bundle = Bundle(DiskFiles(entry.root))
     result = compile_workflow(
-        bundle, entry.path, entry.name, external.values, complete=complete, answers=external.answers
+        bundle, entry.path, entry.name, external.values, require_all_inputs=complete, answers=external.answers
     )
     report = _report(entry.root, result, external)
     sources = tuple(entry.root / name for name in result.sources if not is_reserved(name))

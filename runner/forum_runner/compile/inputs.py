@@ -79,8 +79,10 @@ def check_declared(plan: Plan) -> Iterator[ManifestFinding]:
             yield at.at(*wrong.path).finding("F017", message, wrong.hint)
 
 
-def check_values(plan: Plan, values: Mapping[str, InputValue], *, complete: bool) -> Iterator[ManifestFinding]:
-    """Checks the values from workflow and command line; `complete` requires a value for each input."""
+def check_values(
+    plan: Plan, values: Mapping[str, InputValue], *, require_all_inputs: bool
+) -> Iterator[ManifestFinding]:
+    """Checks the values from the workflow and the command line. `require_all_inputs` also reports missing values."""
     for name, item in values.items():
         declared = plan.inputs.get(name)
         if declared is None and has_wrong_type(plan.origin.at("inputs"), dict):
@@ -100,7 +102,13 @@ def check_values(plan: Plan, values: Mapping[str, InputValue], *, complete: bool
             yield ManifestFinding("F017", place, message, wrong.hint if item.origin else None)
     meant = _meant(values, plan)
     for name, declared in plan.inputs.items():
-        if complete and name not in values and name not in meant and not declared.has_default and not declared.secret:
+        if (
+            require_all_inputs
+            and name not in values
+            and name not in meant
+            and not declared.has_default
+            and not declared.secret
+        ):
             message = f"input '{name}' has no value"
             yield declared.origin.key_finding("F016", message, f"pass --input {name}=VALUE, or add a 'default'")
 

@@ -24,25 +24,28 @@ def _no_checks(_reader: ManifestReader, _value: Any) -> Iterable[ManifestFinding
 
 @dataclass(frozen=True, slots=True)
 class CompilerKind(ManifestKind):
-    """A row. `check` checks a manifest by itself, beyond its schema.
+    """How the compiler handles one kind of manifest.
 
-    `compile` turns a manifest into a wave plan, with all checks; None for a kind that is only a part of others.
+    `check` runs the checks beyond the schema on a single manifest. `compile` runs all checks and turns the manifest
+    into a wave plan; it is None for kinds that cannot be run by themselves.
     """
 
     check: Callable[[ManifestReader, Any], Iterable[ManifestFinding]] = _no_checks
     compile: Callable[[ManifestReader, Any, CompileOptions], Compilation] | None = None
 
 
-def _alone(read: Callable[[Mapping[str, Any], Origin], Any]) -> _Read:
-    """A reader for a kind that refers to no other manifest."""
+def _self_contained(read: Callable[[Mapping[str, Any], Origin], Any]) -> _Read:
+    """Adapts the function that reads a kind whose manifests do not refer to others."""
     return lambda _, value, origin: read(value, origin)
 
 
 _ROWS = (
     CompilerKind("Workflow", "workflow", read_workflow, compile=compile_to_wave_plan),
-    CompilerKind("Roster", "roster", _alone(read_roster), has_default=True, check=lambda _, value: check_roster(value)),
-    CompilerKind("Policy", "policy", _alone(read_policy), has_default=True),
+    CompilerKind(
+        "Roster", "roster", _self_contained(read_roster), has_default=True, check=lambda _, value: check_roster(value)
+    ),
+    CompilerKind("Policy", "policy", _self_contained(read_policy), has_default=True),
     CompilerKind("Plan", "plan", ManifestReader.plan, check=check_plan),
-    CompilerKind("Script", "script", _alone(read_answers)),
+    CompilerKind("Script", "script", _self_contained(read_answers)),
 )
 KINDS = {row.name: row for row in _ROWS}

@@ -1,6 +1,6 @@
 """Compiles a workflow: check, expand, layer, write.
 
-Every check runs, whatever the others found. A step is skipped only if it is impossible.
+Every check runs, whatever the other checks find. A step is skipped only if it is impossible.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from forum_runner.manifest.manifest_reader import ManifestReader
 from forum_runner.manifest.workflow import InputValue, Workflow
 from forum_runner.model import Plan, Policy, Roster, ScriptAnswer
 
-_LOST_VALUES = ("F113", "F114", "F116", "F117", "F118")
+_UNREADABLE_VALUES = ("F113", "F114", "F116", "F117", "F118")
 
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """`inputs` and `answers` override those of the workflow and its script.
+    """How to compile a workflow. `inputs` override its input values, and `answers` the answers of its script.
 
-    `complete` requires a value for each input.
+    `require_all_inputs` reports inputs without a value.
     """
 
     inputs: Mapping[str, InputValue] = field(default_factory=dict)
-    complete: bool = False
+    require_all_inputs: bool = False
     answers: tuple[ScriptAnswer, ...] | None = None
 
 
@@ -46,8 +46,8 @@ class CompileOptions:
 class Compilation:
     """The result of compiling: the findings, in order, and a wave plan if none of them is an error.
 
-    `answers` are those of the workflow's script, None without a script; `secrets` are the values of secret inputs. Both
-    are needed to run the wave plan, and are not part of it.
+    `answers` are the answers of the workflow's script, or None if it has no script. `secrets` are the values of secret
+    inputs. Running the wave plan needs both, but it contains neither.
     """
 
     findings: tuple[ManifestFinding, ...]
@@ -63,20 +63,21 @@ class Compilation:
 
 
 def compile_to_wave_plan(reader: ManifestReader, workflow: Workflow, options: CompileOptions) -> Compilation:
+    """Compiles a workflow that has been read. Without errors, the result contains a wave plan."""
     bundle = reader.bundle
     if options.answers is not None:
         workflow = replace(workflow, answers=options.answers)
     if workflow.plan is None:
         bundle.findings += _check_team(workflow.roster, workflow.policy)
-        return without_wave_plan(bundle)
+        return findings_only(bundle)
     inputs = {**workflow.inputs, **typed(options.inputs, workflow.plan)}
-    project = _project(workflow.plan, workflow, reader)
-    bundle.findings += check_values(workflow.plan, inputs, complete=options.complete)
+    project = _make_project(workflow.plan, workflow, reader)
+    bundle.findings += check_values(workflow.plan, inputs, require_all_inputs=options.require_all_inputs)
     bundle.findings += check_answers(workflow.answers or (), project)
     bundle.findings += _check(project)
     if errors_in(bundle.findings):
-        return without_wave_plan(bundle)
-    compiled = _write(bundle, workflow, project, _bindings(workflow.plan, inputs))
+        return findings_only(bundle)
+    compiled = _write(bundle, workflow, project, _bind_inputs(workflow.plan, inputs))
     secrets = {
         name: inputs[name].value for name, item in workflow.plan.inputs.items() if item.secret and name in inputs
     }
@@ -85,10 +86,10 @@ def compile_to_wave_plan(reader: ManifestReader, workflow: Workflow, options: Co
 
 def check_plan(reader: ManifestReader, plan: Plan) -> Iterator[ManifestFinding]:
     """The checks of a plan that need no roster and no policy."""
-    return _check(_project(plan, None, reader))
+    return _check(_make_project(plan, None, reader))
 
 
-def _project(plan: Plan, workflow: Workflow | None, reader: ManifestReader) -> Project:
+def _make_project(plan: Plan, workflow: Workflow | None, reader: ManifestReader) -> Project:
     used, findings = collect_plans(plan, reader.used_plan)
     reader.findings.extend(findings)
     roster, policy = (workflow.roster, workflow.policy) if workflow else (None, None)
@@ -123,7 +124,7 @@ def _check_team(roster: Roster | None, policy: Policy | None) -> Iterator[Manife
         yield from check_allow_lists(policy, roster)
 
 
-def _bindings(plan: Plan, inputs: Mapping[str, InputValue]) -> dict[str, Binding]:
+def _bind_inputs(plan: Plan, inputs: Mapping[str, InputValue]) -> dict[str, Binding]:
     bindings: dict[str, Binding] = {}
     for name, declared in plan.inputs.items():
         if declared.secret:
@@ -143,21 +144,21 @@ def _write(bundle: Bundle, workflow: Workflow, project: Project, bindings: Mappi
         message = f"the plan expands to more than {expansion.excess}"
         bundle.findings.append(project.root.origin.at("tasks").key_finding("F708", message))
     if errors_in(bundle.findings):
-        return without_wave_plan(bundle)
+        return findings_only(bundle)
     sources = bundle.sources
     document, data = write_wave_plan(workflow, project, expansion, bindings, sources.values())
     return Compilation(in_order(bundle.findings), sources, document, data)
 
 
-def without_wave_plan(bundle: Bundle) -> Compilation:
-    """The result if there is nothing to compile, or an error."""
+def findings_only(bundle: Bundle) -> Compilation:
+    """A compilation without a wave plan, because there is an error or nothing to compile."""
     return Compilation(in_order(_without_consequences(bundle.findings)), bundle.sources)
 
 
 def _without_consequences(findings: list[ManifestFinding]) -> Iterator[ManifestFinding]:
-    """Drops findings about values that the YAML reader could not read: each of them has a finding already."""
-    lost: dict[Place, str] = {}
+    """Drops other findings about values that the YAML reader could not read, because its own finding explains them."""
+    unreadable: dict[Place, str] = {}
     for finding in findings:
-        if finding.code in _LOST_VALUES:
-            lost[finding.place] = max(finding.code, lost.get(finding.place, ""))
-    return (finding for finding in findings if lost.get(finding.place, finding.code) == finding.code)
+        if finding.code in _UNREADABLE_VALUES:
+            unreadable[finding.place] = max(finding.code, unreadable.get(finding.place, ""))
+    return (finding for finding in findings if unreadable.get(finding.place, finding.code) == finding.code)

@@ -16,7 +16,7 @@ from forum_runner.ledger.layout import LEDGER
 
 _ENGINE_MEMBERS = frozenset({"entry_hash", "payload_hash", "prev_hash"})
 _FORUM_MEMBERS = frozenset({"run", "prev", "causes", "bodies"})
-_KNOWN = "entries.jsonl of forum-engine, an artifact of symposium, OTLP JSON"
+_SUPPORTED = "entries.jsonl of forum-engine, an artifact of symposium, OTLP JSON"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class DetectedFormat:
     is_lines: bool
 
 
-def file_in(folder: Path, format_: ImportFormat | None) -> Path:
-    """The file to import from a folder."""
+def find_source_file(folder: Path, format_: ImportFormat | None) -> Path:
+    """The file in a folder that contains the records of the format, or of any format."""
     names = {ImportFormat.FORUM_ENGINE: ENTRIES, ImportFormat.SYMPOSIUM: ARTIFACT}
     wanted = [names[format_]] if format_ in names else list(names.values())
     for name in wanted:
@@ -34,7 +34,7 @@ def file_in(folder: Path, format_: ImportFormat | None) -> Path:
             return folder / name
     if (folder / LEDGER).exists():
         raise UsageError(f"'{folder}' is already a run directory of forum")
-    raise UsageError(f"'{folder}' contains no {' and no '.join(wanted)}; pass traces as a file")
+    raise UsageError(f"'{folder}' contains no {' and no '.join(wanted)}; to import traces, pass the path of the file")
 
 
 def detect_format(head: bytes, name: str, requested: ImportFormat | None) -> DetectedFormat:
@@ -46,13 +46,13 @@ def detect_format(head: bytes, name: str, requested: ImportFormat | None) -> Det
     # A one-line document is read as lines. A first line that is longer than the head can only be a line.
     is_lines = not line_end or _is_json(first)
     members = _first_members(text)
-    format_ = requested or _format_by(members)
+    format_ = requested or _format_with(members)
     if format_ is None:
-        raise UsageError(_unknown(name, members))
+        raise UsageError(_unknown_format_message(name, members))
     return DetectedFormat(format_, is_lines)
 
 
-def _format_by(members: set[str]) -> ImportFormat | None:
+def _format_with(members: set[str]) -> ImportFormat | None:
     if members >= _ENGINE_MEMBERS:
         return ImportFormat.FORUM_ENGINE
     if TRANSCRIPT in members:
@@ -60,10 +60,10 @@ def _format_by(members: set[str]) -> ImportFormat | None:
     return ImportFormat.OTEL if members & set(SIGNALS) else None
 
 
-def _unknown(name: str, members: set[str]) -> str:
+def _unknown_format_message(name: str, members: set[str]) -> str:
     if members >= _FORUM_MEMBERS:
         return f"'{name}' is already a ledger of forum"
-    return f"unknown format of '{name}' (supported: {_KNOWN}); use --format to force one"
+    return f"unknown format of '{name}' (supported: {_SUPPORTED}); use --format to force one"
 
 
 def _is_json(text: str) -> bool:
@@ -76,15 +76,15 @@ def _is_json(text: str) -> bool:
 
 def _first_members(text: str) -> set[str]:
     """The members of the first object in a text that may be truncated."""
-    found: set[str] = set()
+    members: set[str] = set()
     depth = 0
-    before = ""
+    previous = ""
     for match in JSON_TOKEN.finditer(text):
-        part = match[0]
-        depth += (part in "{[") - (part in "}]")
+        lexeme = match[0]
+        depth += (lexeme in "{[") - (lexeme in "}]")
         if depth <= 0:
             break
-        if part == ":" and depth == 1:
-            found.add(before.strip('"'))
-        before = part
-    return found
+        if lexeme == ":" and depth == 1:
+            members.add(previous.strip('"'))
+        previous = lexeme
+    return members

@@ -1,7 +1,7 @@
 """Reads a ledger of forum-engine: `entries.jsonl`, and the bodies in `payloads.jsonl` in the same folder.
 
 The format has no specification; these rules are inferred from its ledgers. An entry's hash is SHA-256 over seq, time
-with six decimals, actor, kind, parent (empty if there is none), the hash of its payload and the previous hash, joined
+with six decimals, actor, kind, parent (empty if there is none), payload hash and previous hash, joined
 by 0x1F. A payload's hash is SHA-256 over its JSON as Python writes it, with sorted keys and without white space.
 """
 
@@ -12,7 +12,7 @@ import json
 from typing import Any
 
 from forum_runner.importing.import_file import ImportFile
-from forum_runner.importing.imported_record import ImportedRecord, facts, texts, time_of
+from forum_runner.importing.imported_record import ImportedRecord, facts, format_seconds, texts
 from forum_runner.importing.parsed_source import ImportFormat, ParsedSource, SourceCheck
 from forum_runner.importing.source_error import SourceError
 from forum_runner.importing.spool import RecordSpool
@@ -29,7 +29,7 @@ _TYPES = {"seq": int, "actor": str, "kind": str, "payload_hash": str, "prev_hash
 
 
 def parse(spool: RecordSpool, entries: ImportFile, payloads: ImportFile | None) -> ParsedSource:
-    """Each line of the entries becomes a record with its payload, if the payload exists."""
+    """Turns each line of the entries into a record, with its payload if there is one."""
     store = _Payloads(payloads)
     chain = _Chain()
     for number, line in enumerate(entries.lines()):
@@ -47,7 +47,9 @@ def parse(spool: RecordSpool, entries: ImportFile, payloads: ImportFile | None) 
 def _entry(line: JsonText) -> dict[str, Any]:
     entry = read_json(line)
     if not isinstance(entry, dict) or not set(entry) >= MEMBERS:
-        raise SourceError(line.file, f"line {line.line}", "not an entry of forum-engine: members are missing")
+        raise SourceError(
+            line.file, f"line {line.line}", f"not an entry of forum-engine: it needs {', '.join(sorted(MEMBERS))}"
+        )
     for name, type_ in _TYPES.items():
         if type(entry[name]) is not type_:
             raise SourceError(line.file, f"line {line.line}", f"'{name}' has the wrong type")
@@ -58,27 +60,27 @@ def _entry(line: JsonText) -> dict[str, Any]:
 
 def _record(number: int, line: JsonText, entry: dict[str, Any], store: _Payloads) -> ImportedRecord:
     parent = entry.get("causal_parent")
-    found = store.read(entry["payload_hash"])
-    body = found[1] if found else None
+    stored = store.read(entry["payload_hash"])
+    body = stored[1] if stored else None
     members = body if isinstance(body, dict) else {}
     data = facts(
         seq=entry["seq"],
-        time=time_of(entry["ts"]),
+        time=format_seconds(entry["ts"]),
         actor=entry["actor"],
         kind=entry["kind"],
         parent=parent,
         hash=entry["entry_hash"],
         task=members.get("id"),
-        payload="there" if found else "missing",
+        payload="there" if stored else "missing",
     )
     bodies = {"record": Body(line.data, JSON), **texts({name: members.get(name) for name in _TEXTS})}
-    if found:
-        bodies["payload"] = Body(found[0], JSON)
+    if stored:
+        bodies["payload"] = Body(stored[0], JSON)
     return ImportedRecord("x-import-entry", data, bodies, _causes(number, entry["seq"], parent))
 
 
 def _causes(number: int, seq: int, parent: int | None) -> tuple[int, ...]:
-    """The parent, unless the entry's number is wrong: then the parent's number cannot be trusted."""
+    """The number of the parent. If the entry has a wrong number, its parent's number cannot be trusted either."""
     return (parent,) if parent is not None and seq == number and 0 <= parent < number else ()
 
 
@@ -117,7 +119,7 @@ class _Payloads:
         self.fault: str | None = None
         self._missing = 0
         self._file = file
-        self._places: dict[bytes, tuple[int, int]] = {}
+        self._positions: dict[bytes, tuple[int, int]] = {}
         if file is not None:
             self._index(file)
 
@@ -125,26 +127,30 @@ class _Payloads:
         for line, offset in file.lines_and_offsets():
             payload = read_json(line)
             if not isinstance(payload, dict) or type(payload.get("hash")) is not str or "body" not in payload:
-                raise SourceError(line.file, f"line {line.line}", "not a payload of forum-engine: members are missing")
+                raise SourceError(
+                    line.file,
+                    f"line {line.line}",
+                    "not a payload of forum-engine: it needs 'hash' (a string) and 'body'",
+                )
             digest = _payload_hash(payload["body"])
             if digest != payload["hash"] and self.fault is None:
                 self.fault = f"line {line.line} of {line.file} does not match its hash"
-            self._places.setdefault(payload["hash"].encode(), (offset, len(line.data)))
+            self._positions.setdefault(payload["hash"].encode(), (offset, len(line.data)))
 
     def summary(self) -> str:
-        """Describes payloads without faults."""
-        if not self._places:
+        """The result of the check of the payloads, if it found no fault."""
+        if not self._positions:
             return "its payloads are missing and were not checked" if self._missing else "it has no payloads"
         missing = f" ({self._missing:,} missing)" if self._missing else ""
         return f"its payloads match their hashes{missing}"
 
     def read(self, digest: str) -> tuple[bytes, Any] | None:
-        """The line of a payload, and its body."""
-        place = self._places.get(digest.encode())
-        if place is None or self._file is None:
+        """The line of the payload with this hash, and its body; None if the payload is missing."""
+        position = self._positions.get(digest.encode())
+        if position is None or self._file is None:
             self._missing += 1
             return None
-        line = self._file.read_at(*place)
+        line = self._file.read_at(*position)
         return line, json.loads(line)["body"]
 
 

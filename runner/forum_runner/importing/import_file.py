@@ -18,13 +18,13 @@ from forum_runner.importing.strict_json import JsonText
 
 STANDARD_INPUT = "-"
 HEAD_BYTES = 1 << 20
-# A line, or a document that is not in lines, is read into memory as a whole.
+# The longest line or document that is read into memory.
 MAX_TEXT_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """The facts of a file that the first entry of the ledger records."""
+    """The name, size and digest of a file, as recorded in the first entry of the ledger."""
 
     name: str
     bytes: int
@@ -43,10 +43,10 @@ class ImportFile:
         self._bytes = 0
 
     def head(self) -> bytes:
-        """The first bytes."""
-        found = self._stream.read(HEAD_BYTES)
+        """The first bytes (at most HEAD_BYTES)."""
+        head = self._stream.read(HEAD_BYTES)
         self._stream.seek(0)
-        return found
+        return head
 
     def lines(self) -> Iterator[JsonText]:
         """The non-empty lines, without LF."""
@@ -59,28 +59,28 @@ class ImportFile:
         while line := self._stream.readline(MAX_TEXT_BYTES + 1):
             number += 1
             if len(line) > MAX_TEXT_BYTES:
-                raise SourceError(self.name, f"line {number}", f"longer than {MAX_TEXT_BYTES:,} bytes")
+                raise SourceError(self.name, f"line {number}", f"the line has more than {MAX_TEXT_BYTES:,} bytes")
             offset = self._bytes
-            self._take(line)
+            self._count(line)
             if line.strip():
                 yield JsonText(self.name, line.removesuffix(b"\n"), number), offset
 
-    def whole(self) -> JsonText:
+    def document(self) -> JsonText:
         """The whole file, as one document."""
         self._copy_rest()
         data = self._stream.read(MAX_TEXT_BYTES + 1)
         if len(data) > MAX_TEXT_BYTES:
-            sentence = f"a document of more than {MAX_TEXT_BYTES:,} bytes; only JSON lines may be longer"
+            sentence = f"the document has more than {MAX_TEXT_BYTES:,} bytes; larger files must contain JSON lines"
             raise SourceError(self.name, "", sentence)
-        self._take(data)
+        self._count(data)
         return JsonText(self.name, data)
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Reads bytes again."""
+        """Reads bytes that were read before; they are not hashed again."""
         self._stream.seek(offset)
         return self._stream.read(size)
 
-    def whole_if_small(self, max_bytes: int) -> bytes | None:
+    def content_if_small(self, max_bytes: int) -> bytes | None:
         """All bytes that were read, if there are at most `max_bytes`."""
         return self.read_at(0, self._bytes) if self._bytes <= max_bytes else None
 
@@ -92,7 +92,7 @@ class ImportFile:
             self._stream.seek(0)
             self._rest = None
 
-    def _take(self, data: bytes) -> None:
+    def _count(self, data: bytes) -> None:
         self._hash.update(data)
         self._bytes += len(data)
 
@@ -102,7 +102,7 @@ class ImportFile:
 
 @contextmanager
 def open_file(path: Path | None) -> Iterator[ImportFile]:
-    """Opens a file, or standard input for None; a stream that cannot be read twice is copied to a temporary file."""
+    """Opens a file, or standard input if `path` is None. A stream is copied to a temporary file to read it twice."""
     try:
         stream = open(0, "rb", closefd=False) if path is None else path.open("rb")  # noqa: SIM115 - closed below
     except OSError as error:

@@ -31,12 +31,12 @@ def write_ledger(parsed: ParsedSource, directory: Path, run: str, clock: Clock =
     try:
         with LedgerWriter(files, LedgerState(run), clock) as writer:
             opened = {"format": FORMAT, "implementation": IMPLEMENTATION, "mode": "imported"}
-            writer.append("run.opened", {**opened, "imported": _imported(parsed)}, bodies=_bodies(parsed))
+            writer.append("run.opened", {**opened, "imported": _import_facts(parsed)}, bodies=_bodies(parsed))
             _write_records(writer, parsed)
             # The format has no status for imported runs; `mode` in the first entry marks them.
             writer.seal("passed")
     except BaseException as error:
-        _remove(directory, is_ours=not existed)
+        _remove(directory, is_new=not existed)
         if isinstance(error, LedgerBrokenError) and isinstance(error.__cause__, OSError):
             raise UsageError(
                 f"cannot write '{directory}': {error.__cause__.strerror}; the partial ledger was removed"
@@ -45,7 +45,7 @@ def write_ledger(parsed: ParsedSource, directory: Path, run: str, clock: Clock =
     return writer.head
 
 
-def _imported(parsed: ParsedSource) -> dict[str, Any]:
+def _import_facts(parsed: ParsedSource) -> dict[str, Any]:
     return {
         "format": parsed.format.value,
         "files": [asdict(file) for file in sorted(parsed.files, key=lambda file: file.name)],
@@ -75,7 +75,7 @@ def notice(parsed: ParsedSource) -> str:
 def _write_records(writer: LedgerWriter, parsed: ParsedSource) -> None:
     staged = staged_bytes = 0
     for record in parsed.records():
-        # Entry 0 is the import itself: it is what a record without a cause of its own follows from.
+        # Entry 0 describes the import. Records without a cause follow from it.
         causes = [number + 1 for number in record.causes] or [0]
         writer.stage(record.kind, record.data, bodies=record.bodies, causes=causes)
         staged += 1
@@ -86,9 +86,9 @@ def _write_records(writer: LedgerWriter, parsed: ParsedSource) -> None:
     writer.commit()
 
 
-def _remove(directory: Path, *, is_ours: bool) -> None:
-    """A directory that existed before the import is kept; only the files of the import are removed."""
-    if is_ours:
+def _remove(directory: Path, *, is_new: bool) -> None:
+    """Removes the directory if the import created it, or else only the files that the import wrote."""
+    if is_new:
         shutil.rmtree(directory, ignore_errors=True)
         return
     for name in (LEDGER, BODIES, CHECKPOINT):

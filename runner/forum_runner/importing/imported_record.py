@@ -11,7 +11,7 @@ from forum_runner.canonical import MAX_INTEGER
 from forum_runner.ledger.body import TEXT, Body
 from forum_runner.ledger.clock import written_time
 
-_MAX_FACT = 256
+_MAX_FACT_LENGTH = 256
 _MICRO = 1_000_000
 # The last microsecond of the year 9999.
 _MAX_TIME_US = 253_402_300_799_999_999
@@ -19,7 +19,7 @@ _MAX_TIME_US = 253_402_300_799_999_999
 
 @dataclass(frozen=True, slots=True)
 class ImportedRecord:
-    """`causes` are the numbers of earlier records of the same source."""
+    """An entry to write for one record. `causes` are the numbers of earlier records of the same source."""
 
     kind: str
     data: Mapping[str, Any]
@@ -34,7 +34,7 @@ def facts(**values: Any) -> dict[str, Any]:
 
 def _is_fact(value: Any) -> bool:
     if isinstance(value, str):
-        return 0 < len(value) <= _MAX_FACT
+        return 0 < len(value) <= _MAX_FACT_LENGTH
     return isinstance(value, bool) or (isinstance(value, int) and abs(value) <= MAX_INTEGER)
 
 
@@ -43,17 +43,17 @@ def texts(values: Mapping[str, Any]) -> dict[str, Body]:
     return {name: Body(value.encode(), TEXT) for name, value in values.items() if isinstance(value, str) and value}
 
 
-def time_of(seconds: float) -> str | None:
-    """Seconds since 1970 in the time format of entries; None if out of range."""
-    return time_of_us(round(seconds * _MICRO)) if abs(seconds) < _MAX_TIME_US / _MICRO else None
+def format_seconds(seconds: float) -> str | None:
+    """Formats seconds since 1970 like the times in entries; None if out of range."""
+    return format_microseconds(round(seconds * _MICRO)) if abs(seconds) < _MAX_TIME_US / _MICRO else None
 
 
-def time_of_us(moment_us: int) -> str | None:
+def format_microseconds(moment_us: int) -> str | None:
     return written_time(moment_us) if 0 <= moment_us <= _MAX_TIME_US else None
 
 
 def micro_usd(dollars: Any) -> int | None:
-    """Dollars in millionths, if that is a whole number."""
+    """The amount in millionths of a dollar, or None if that is not a whole number."""
     if isinstance(dollars, bool) or not isinstance(dollars, int | float):
         return None
     amount = Decimal(str(dollars)) * _MICRO

@@ -1,7 +1,7 @@
 """Reads OpenTelemetry traces as OTLP JSON: one document, or one per line as file exporters write them.
 
 A span is exported when it ends, so children precede their parents. The ledger orders spans by start time, each after
-its parent, so that a call follows from its caller.
+its parent, so that the entry of a call follows the entry of its caller.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from forum_runner.canonical import canonical
 from forum_runner.errors import CanonicalError
 from forum_runner.importing.import_file import ImportFile
 from forum_runner.importing.imported_record import ImportedRecord
-from forum_runner.importing.otel_span import event_facts, span_facts, text_bodies
-from forum_runner.importing.otel_tree import Tree, is_malformed, key_above, own_key
+from forum_runner.importing.otel_span import log_record_facts, span_facts, text_bodies
+from forum_runner.importing.otel_tree import Tree, is_malformed, parent_key, span_key
 from forum_runner.importing.otel_values import OtlpError, as_json, attributes_of, nanoseconds, objects
 from forum_runner.importing.parsed_source import ImportFormat, ParsedSource, SourceCheck
 from forum_runner.importing.source_error import SourceError
@@ -28,12 +28,12 @@ _REASON = "traces contain no hashes"
 
 def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int, *, is_lines: bool) -> ParsedSource:
     tree = Tree()
-    texts = file.lines() if is_lines else iter([file.whole()])
+    texts = file.lines() if is_lines else iter([file.document()])
     for text in texts:
         _TraceReader(text, spool, tree).read()
     if not len(spool):
-        raise SourceError(file.name, "", "contains no spans and no log records")
-    source, order = file.whole_if_small(max_source_bytes), tree.order()
+        raise SourceError(file.name, "", "the file contains no spans and no log records")
+    source, order = file.content_if_small(max_source_bytes), tree.order()
     remarks, unchecked = tuple(tree.remarks()), SourceCheck.NOT_CHECKED
     return ParsedSource(ImportFormat.OTEL, spool, (file.facts(),), unchecked, _REASON, source, order, remarks)
 
@@ -50,13 +50,13 @@ class _TraceReader:
     def read(self) -> None:
         document = read_json(self._text, is_wide=True)
         if not isinstance(document, dict) or not any(name in document for name in SIGNALS):
-            sentence = f"not OTLP JSON: it has none of {', '.join(SIGNALS)}"
+            sentence = f"not OTLP JSON: expected one of {', '.join(SIGNALS)}"
             raise SourceError(self._text.file, f"line {self._text.line}", sentence)
         try:
             for item in self._items(document, "resourceSpans", ("scopeSpans", "instrumentationLibrarySpans"), "spans"):
                 self._add_span(*item)
             for item in self._items(document, "resourceLogs", ("scopeLogs",), "logRecords"):
-                self._add_event(*item)
+                self._add_log_record(*item)
         except (OtlpError, CanonicalError) as error:
             where = f"line {self._text.line}{', ' if self._place else ''}{self._place}"
             raise SourceError(self._text.file, where, str(error)) from error
@@ -66,32 +66,32 @@ class _TraceReader:
     ) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Body]]]:
         """Each item, its resource's attributes, and both as bodies; equal bodies are stored once."""
         for outer, resource in enumerate(objects(document, signal)):
-            described = resource.get("resource") or {}
-            attributes = attributes_of(described)
+            description = resource.get("resource") or {}
+            attributes = attributes_of(description)
             for middle, scope in enumerate(objects(resource, *scopes)):
-                bodies = {"resource": _json(described)}
-                named = scope.get("scope") or scope.get("instrumentationLibrary")
-                bodies |= {"scope": _json(named)} if named else {}
+                bodies = {"resource": _json(description)}
+                scope_name = scope.get("scope") or scope.get("instrumentationLibrary")
+                bodies |= {"scope": _json(scope_name)} if scope_name else {}
                 for inner, item in enumerate(objects(scope, items)):
                     self._place = f"/{signal}/{outer}/{scopes[0]}/{middle}/{items}/{inner}"
                     yield item, attributes, {**bodies, "record": _json(item), **text_bodies(item)}
 
     def _add_span(self, span: dict[str, Any], resource: dict[str, Any], bodies: dict[str, Body]) -> None:
-        key = own_key(span)
+        key = span_key(span)
         if key is None:
             raise OtlpError("the span has no traceId or spanId")
         start = nanoseconds(span, "startTimeUnixNano")
         data = span_facts(span, resource)
         self._tree.errors += data.get("status") == "error"
         self._tree.add_span(
-            key, start, key_above(span, "parentSpanId"), is_malformed=is_malformed(span, "spanId", "parentSpanId")
+            key, start, parent_key(span, "parentSpanId"), is_malformed=is_malformed(span, "spanId", "parentSpanId")
         )
         self._spool.add(ImportedRecord("x-import-span", data, bodies))
 
-    def _add_event(self, event: dict[str, Any], resource: dict[str, Any], bodies: dict[str, Body]) -> None:
-        start = nanoseconds(event, "timeUnixNano", "observedTimeUnixNano")
-        self._tree.add(start, key_above(event, "spanId"), is_malformed=is_malformed(event, "spanId"))
-        self._spool.add(ImportedRecord("x-import-event", event_facts(event, resource), bodies))
+    def _add_log_record(self, record: dict[str, Any], resource: dict[str, Any], bodies: dict[str, Body]) -> None:
+        start = nanoseconds(record, "timeUnixNano", "observedTimeUnixNano")
+        self._tree.add(start, parent_key(record, "spanId"), is_malformed=is_malformed(record, "spanId"))
+        self._spool.add(ImportedRecord("x-import-event", log_record_facts(record, resource), bodies))
 
 
 def _json(value: Any) -> Body:

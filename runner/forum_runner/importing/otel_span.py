@@ -1,4 +1,7 @@
-"""Extracts the facts of model calls from spans and log records, by current and older GenAI conventions."""
+"""Extracts the facts of model calls from spans and log records.
+
+It supports the current and the older GenAI semantic conventions of OpenTelemetry.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 
 from forum_runner.canonical import canonical
 from forum_runner.importing.imported_record import facts
-from forum_runner.importing.otel_values import attributes_of, nanoseconds, objects, time_of_ns, value_of
+from forum_runner.importing.otel_values import attributes_of, format_nanoseconds, nanoseconds, objects, value_of
 from forum_runner.ledger.body import JSON, TEXT, Body
 
 _STATUS = {0: "unset", 1: "ok", 2: "error", "STATUS_CODE_UNSET": "unset"}
@@ -28,6 +31,7 @@ _FACTS = {
     "output_tokens": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
     "error": ("error.type",),
 }
+# The attributes of each text body.
 _TEXTS = {
     "instructions": ("gen_ai.system_instructions",),
     "input": ("gen_ai.input.messages", "gen_ai.prompt"),
@@ -35,7 +39,7 @@ _TEXTS = {
     "arguments": ("gen_ai.tool.call.arguments",),
     "result": ("gen_ai.tool.call.result",),
 }
-# Older conventions: one event per message, and one attribute per part of a message.
+# An older convention: one event per message.
 _MESSAGE_EVENTS = {
     "gen_ai.system.message": "input",
     "gen_ai.user.message": "input",
@@ -43,8 +47,9 @@ _MESSAGE_EVENTS = {
     "gen_ai.tool.message": "input",
     "gen_ai.choice": "output",
 }
-_NUMBERED = re.compile(r"gen_ai\.(prompt|completion)\.([0-9]{1,6})\.(.+)")
-_SIDES = {"prompt": "input", "completion": "output"}
+# Another older convention: one attribute per part of a message, such as `gen_ai.prompt.0.content`.
+_INDEXED_ATTRIBUTE = re.compile(r"gen_ai\.(prompt|completion)\.([0-9]{1,6})\.(.+)")
+_DIRECTIONS = {"prompt": "input", "completion": "output"}
 
 
 def span_facts(span: dict[str, Any], resource: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,29 +61,29 @@ def span_facts(span: dict[str, Any], resource: Mapping[str, Any]) -> dict[str, A
         parent=span.get("parentSpanId"),
         name=span.get("name"),
         service=resource.get("service.name"),
-        time=time_of_ns(nanoseconds(span, "startTimeUnixNano")),
-        ended=time_of_ns(nanoseconds(span, "endTimeUnixNano")),
+        time=format_nanoseconds(nanoseconds(span, "startTimeUnixNano")),
+        ended=format_nanoseconds(nanoseconds(span, "endTimeUnixNano")),
         status=_STATUS.get(code) if isinstance(code, int | str) else None,
         **_attribute_facts(attributes_of(span)),
     )
 
 
-def event_facts(event: dict[str, Any], resource: Mapping[str, Any]) -> dict[str, Any]:
-    attributes = attributes_of(event)
+def log_record_facts(record: dict[str, Any], resource: Mapping[str, Any]) -> dict[str, Any]:
+    attributes = attributes_of(record)
     return facts(
-        trace=event.get("traceId"),
-        span=event.get("spanId"),
-        name=event_name(event, attributes),
+        trace=record.get("traceId"),
+        span=record.get("spanId"),
+        name=_name(record, attributes),
         service=resource.get("service.name"),
-        time=time_of_ns(nanoseconds(event, "timeUnixNano", "observedTimeUnixNano")),
-        severity=event.get("severityText"),
+        time=format_nanoseconds(nanoseconds(record, "timeUnixNano", "observedTimeUnixNano")),
+        severity=record.get("severityText"),
         **_attribute_facts(attributes),
     )
 
 
-def event_name(event: dict[str, Any], attributes: Mapping[str, Any]) -> Any:
-    """The event's name: a member in current conventions, an attribute in older ones."""
-    return event.get("eventName") or event.get("name") or attributes.get("event.name")
+def _name(record: dict[str, Any], attributes: Mapping[str, Any]) -> Any:
+    """The name of a log record, span or span event: a field, or in older conventions the attribute `event.name`."""
+    return record.get("eventName") or record.get("name") or attributes.get("event.name")
 
 
 def _attribute_facts(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,41 +92,42 @@ def _attribute_facts(attributes: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def text_bodies(holder: dict[str, Any]) -> dict[str, Body]:
+def text_bodies(record: dict[str, Any]) -> dict[str, Body]:
     """The prompts and answers in a span or log record, or in its events."""
-    found: dict[str, Any] = {}
-    messages_by_side: dict[str, list[Any]] = {}
-    for name, attributes, body in _text_carriers(holder):
-        for text, keys in _TEXTS.items():
+    texts: dict[str, Any] = {}
+    messages_by_direction: dict[str, list[Any]] = {}
+    for name, attributes, body in _attribute_sources(record):
+        for body_name, keys in _TEXTS.items():
             value = next((attributes[key] for key in keys if key in attributes), None)
             if value not in (None, ""):
-                found.setdefault(text, value)
-        side = _MESSAGE_EVENTS.get(name)
-        if side:
-            messages_by_side.setdefault(side, []).append(
+                texts.setdefault(body_name, value)
+        direction = _MESSAGE_EVENTS.get(name)
+        if direction:
+            messages_by_direction.setdefault(direction, []).append(
                 {"event": name, **(body if isinstance(body, dict) else attributes)}
             )
-    for side, messages in (*messages_by_side.items(), *_numbered(attributes_of(holder))):
-        found.setdefault(side, messages)
-    return {name: _body(value) for name, value in found.items()}
+    for direction, messages in (*messages_by_direction.items(), *_indexed_messages(attributes_of(record))):
+        texts.setdefault(direction, messages)
+    return {name: _body(value) for name, value in texts.items()}
 
 
-def _text_carriers(holder: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any]]:
-    attributes = attributes_of(holder)
-    yield str(event_name(holder, attributes)), attributes, value_of(holder.get("body"))
-    for event in objects(holder, "events"):
-        inner = attributes_of(event)
-        yield str(event_name(event, inner)), inner, None
+def _attribute_sources(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """The name, the attributes and the body of a record, then of each of its events (events have no body)."""
+    attributes = attributes_of(record)
+    yield str(_name(record, attributes)), attributes, value_of(record.get("body"))
+    for event in objects(record, "events"):
+        event_attributes = attributes_of(event)
+        yield str(_name(event, event_attributes)), event_attributes, None
 
 
-def _numbered(attributes: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+def _indexed_messages(attributes: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
     """Messages in attributes such as `gen_ai.prompt.0.content`."""
-    sides: dict[str, dict[int, dict[str, Any]]] = {}
+    directions: dict[str, dict[int, dict[str, Any]]] = {}
     for key, value in attributes.items():
-        if match := _NUMBERED.fullmatch(key):
-            sides.setdefault(_SIDES[match[1]], {}).setdefault(int(match[2]), {})[match[3]] = value
-    for side, messages in sides.items():
-        yield side, [messages[number] for number in sorted(messages)]
+        if match := _INDEXED_ATTRIBUTE.fullmatch(key):
+            directions.setdefault(_DIRECTIONS[match[1]], {}).setdefault(int(match[2]), {})[match[3]] = value
+    for direction, messages in directions.items():
+        yield direction, [messages[number] for number in sorted(messages)]
 
 
 def _body(value: Any) -> Body:

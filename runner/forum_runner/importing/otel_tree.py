@@ -12,14 +12,14 @@ from typing import Any
 from forum_runner.importing.otel_values import OtlpError
 from forum_runner.importing.parsed_source import RecordOrder
 
-# The key of each span is kept in memory: well-formed ids as bytes, to save space.
+# The trace id and the span id of a span. All keys are in memory, so well-formed ids are stored as bytes.
 Key = bytes | tuple[str, str]
 # OTLP's JSON writes ids as hexadecimal digits, in either case.
 _TRACE, _SPAN = re.compile(r"[0-9a-fA-F]{32}"), re.compile(r"[0-9a-fA-F]{16}")
 
 
 class SpanFault(StrEnum):
-    """A fault of a span or log record, recorded as its fact `fault`; the record is imported anyway."""
+    """A fault of a span or log record. It is recorded in the field `fault`; the record is imported anyway."""
 
     MALFORMED = "malformed id"
     DUPLICATE = "duplicate id"
@@ -35,12 +35,12 @@ _REMARKS = {
 }
 
 
-def own_key(span: Mapping[str, Any]) -> Key | None:
+def span_key(span: Mapping[str, Any]) -> Key | None:
     return _key(_text(span, "traceId"), _text(span, "spanId"))
 
 
-def key_above(item: Mapping[str, Any], name: str) -> Key | None:
-    """The parent of a span, or the span of a log record."""
+def parent_key(item: Mapping[str, Any], name: str) -> Key | None:
+    """The key of a span's parent, or of a log record's span."""
     span = _text(item, name)
     # An id of only zeros means no id.
     return _key(_text(item, "traceId"), span) if span.strip("0") else None
@@ -70,7 +70,7 @@ def _key(trace: str, span: str) -> Key | None:
 
 @dataclass(slots=True)
 class Tree:
-    """The facts of each record that determine the order."""
+    """The start time and the parent of each record, which determine the order of the records in the ledger."""
 
     starts: list[int] = field(default_factory=list)
     parents: list[Key | None] = field(default_factory=list)
@@ -92,14 +92,14 @@ class Tree:
             self._add_fault(number, SpanFault.DUPLICATE)
 
     def order(self) -> RecordOrder:
-        above = [self.spans.get(parent) if parent else None for parent in self.parents]
-        for loop in _loops(above):
+        parent_numbers = [self.spans.get(parent) if parent else None for parent in self.parents]
+        for loop in _loops(parent_numbers):
             for number in loop:
                 self._add_fault(number, SpanFault.LOOP if len(loop) > 1 else SpanFault.OWN_PARENT)
-        ranks = _ranks(self.starts, above)
+        ranks = _ranks(self.starts, parent_numbers)
         numbers = sorted(range(len(ranks)), key=lambda number: (*ranks[number], number))
         places = {number: place for place, number in enumerate(numbers)}
-        causes = [_cause(above[number], place, places) for place, number in enumerate(numbers)]
+        causes = [_cause(parent_numbers[number], place, places) for place, number in enumerate(numbers)]
         return RecordOrder(numbers, causes, {number: ", ".join(faults) for number, faults in self._faults.items()})
 
     def remarks(self) -> Iterator[str]:
@@ -118,32 +118,32 @@ def _cause(parent: int | None, place: int, places: Mapping[int, int]) -> tuple[i
     return (places[parent],) if parent is not None and places[parent] < place else ()
 
 
-def _loops(above: Sequence[int | None]) -> Iterator[list[int]]:
+def _loops(parent_numbers: Sequence[int | None]) -> Iterator[list[int]]:
     """Each loop of parents, once."""
-    seen: set[int] = set()
-    for number in range(len(above)):
+    visited: set[int] = set()
+    for number in range(len(parent_numbers)):
         path: dict[int, int] = {}
-        at: int | None = number
-        while at is not None and at not in seen:
-            seen.add(at)
-            path[at] = len(path)
-            at = above[at]
-        if at is not None and at in path:
-            yield list(path)[path[at] :]
+        current: int | None = number
+        while current is not None and current not in visited:
+            visited.add(current)
+            path[current] = len(path)
+            current = parent_numbers[current]
+        if current is not None and current in path:
+            yield list(path)[path[current] :]
 
 
-def _ranks(starts: Sequence[int], above: Sequence[int | None]) -> list[tuple[int, int]]:
-    """The start time of each record, but not before its parent starts, and its depth."""
+def _ranks(starts: Sequence[int], parent_numbers: Sequence[int | None]) -> list[tuple[int, int]]:
+    """The sort key of each record: its start time (at least the start time of its parent) and its depth in the tree."""
     ranks: list[tuple[int, int] | None] = [None] * len(starts)
     for number in range(len(starts)):
         path: list[int] = []
         on_path: set[int] = set()
-        at: int | None = number
-        while at is not None and ranks[at] is None and at not in on_path:
-            path.append(at)
-            on_path.add(at)
-            at = above[at]
-        start, depth = (ranks[at] or (0, -1)) if at is not None else (0, -1)
+        current: int | None = number
+        while current is not None and ranks[current] is None and current not in on_path:
+            path.append(current)
+            on_path.add(current)
+            current = parent_numbers[current]
+        start, depth = (ranks[current] or (0, -1)) if current is not None else (0, -1)
         for item in reversed(path):
             start, depth = max(start, starts[item]), depth + 1
             ranks[item] = (start, depth)

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from forum_runner.canonical import MAX_INTEGER
-from forum_runner.importing.imported_record import time_of_us
+from forum_runner.importing.imported_record import format_microseconds
 
-_NANOSECONDS = 1_000
+_NANOSECONDS_PER_MICROSECOND = 1_000
 
 
 class OtlpError(ValueError):
     """A part of a trace is not valid OTLP."""
 
 
-def attributes_of(holder: dict[str, Any]) -> dict[str, Any]:
+def attributes_of(record: dict[str, Any]) -> dict[str, Any]:
     """The attributes of a resource, a span, an event or a log record, by their keys."""
-    found: dict[str, Any] = {}
-    for item in objects(holder, "attributes"):
+    attributes: dict[str, Any] = {}
+    for item in objects(record, "attributes"):
         key = item.get("key")
         if not isinstance(key, str):
             raise OtlpError("an attribute has no key")
-        found[key] = value_of(item.get("value"))
-    return found
+        attributes[key] = value_of(item.get("value"))
+    return attributes
 
 
 def value_of(value: Any) -> Any:
@@ -51,10 +51,10 @@ def _values(inner: Any) -> list[Any]:
     return values
 
 
-def objects(holder: dict[str, Any], *names: str) -> Iterator[dict[str, Any]]:
-    """The objects in the lists of these names; missing lists are empty."""
+def objects(record: dict[str, Any], *names: str) -> Iterator[dict[str, Any]]:
+    """The objects in the lists with these names. A missing list counts as empty."""
     for name in names:
-        items = holder.get(name)
+        items = record.get(name)
         if items is None:
             continue
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
@@ -63,7 +63,7 @@ def objects(holder: dict[str, Any], *names: str) -> Iterator[dict[str, Any]]:
 
 
 def integer(value: Any) -> int:
-    """A 64-bit integer: proto3 JSON writes a string and accepts both."""
+    """A 64-bit integer. proto3 JSON writes it as a string, but accepts numbers too."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and len(value) <= 20 and value.removeprefix("-").isdecimal() and value.isascii():
@@ -71,13 +71,13 @@ def integer(value: Any) -> int:
     raise OtlpError(f"{str(value)[:40]!r} is not an integer")
 
 
-def nanoseconds(holder: dict[str, Any], *names: str) -> int:
-    """The first of these times that is present and not 0, or else 0."""
-    return next((found for name in names if (found := integer(holder.get(name, 0)))), 0)
+def nanoseconds(record: dict[str, Any], *names: str) -> int:
+    """The first of these times that is present and not 0. If there is none, 0."""
+    return next((time for name in names if (time := integer(record.get(name, 0)))), 0)
 
 
-def time_of_ns(moment_ns: int) -> str | None:
-    return time_of_us(moment_ns // _NANOSECONDS) if moment_ns else None
+def format_nanoseconds(moment_ns: int) -> str | None:
+    return format_microseconds(moment_ns // _NANOSECONDS_PER_MICROSECOND) if moment_ns else None
 
 
 def as_json(value: Any, key: str = "") -> Any:

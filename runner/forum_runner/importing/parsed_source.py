@@ -1,4 +1,4 @@
-"""The content of a source, ready to be written."""
+"""The parsed content of a source, ready to be written to a ledger."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class SourceCheck(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordOrder:
-    """The order of the records in the ledger if it differs from the source; `causes` are numbers in that order.
+    """The order of the records in the ledger, if it differs from the order in the source.
 
-    `faults` describes faults that only the whole source reveals, by the number of the record in the source.
+    `numbers` are record numbers in the source, `causes` are positions in this order. `faults` describes faults that
+    appear only after the whole source was read, by the number of the record in the source.
     """
 
     numbers: Sequence[int]
@@ -39,9 +40,10 @@ class RecordOrder:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSource:
-    """`reason` describes the result of the check. `source` is the only file, if it is small enough to be stored.
+    """The records of a source, and the result of checking its hashes.
 
-    `remarks` are notes for a reader about the records as a whole.
+    `reason` explains the result. `source` is the content of the file if it is small enough to be stored. `remarks`
+    are notes about all records, for readers of the ledger.
     """
 
     format: ImportFormat

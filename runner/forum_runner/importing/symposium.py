@@ -16,28 +16,28 @@ from forum_runner.ledger.body import JSON, Body
 
 ARTIFACT = "artifact.json"
 TRANSCRIPT = "canonical_transcript"
-# The members that contain a message's text, by message type.
+# The fields that can contain the text of a message; each message type has its own.
 _TEXTS = ("text", "integrated_answer", "rationale")
 
 
 def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int) -> ParsedSource:
-    text = file.whole()
+    text = file.document()
     artifact = read_json(text)
     if not isinstance(artifact, dict) or not isinstance(artifact.get(TRANSCRIPT), list):
         raise SourceError(text.file, "", f"not an artifact of symposium: it has no '{TRANSCRIPT}'")
-    spool.add(_session(text, artifact))
+    spool.add(_session_record(text, artifact))
     numbers: dict[str, int] = {}
-    for place, message in enumerate(artifact[TRANSCRIPT]):
+    for index, message in enumerate(artifact[TRANSCRIPT]):
         if not isinstance(message, dict) or not isinstance(message.get("id"), str):
-            raise SourceError(text.file, f"/{TRANSCRIPT}/{place}", "not a message: it has no id")
-        numbers.setdefault(message["id"], spool.add(_message(text, place, message, numbers)))
-    spool.add(_outcome(text, artifact, numbers))
-    check, reason = _check(artifact)
-    source = file.whole_if_small(max_source_bytes)
+            raise SourceError(text.file, f"/{TRANSCRIPT}/{index}", "not a message: it has no id")
+        numbers.setdefault(message["id"], spool.add(_message_record(text, index, message, numbers)))
+    spool.add(_outcome_record(text, artifact, numbers))
+    check, reason = _check_digest(artifact)
+    source = file.content_if_small(max_source_bytes)
     return ParsedSource(ImportFormat.SYMPOSIUM, spool, (file.facts(),), check, reason, source)
 
 
-def _session(text: JsonText, artifact: dict[str, Any]) -> ImportedRecord:
+def _session_record(text: JsonText, artifact: dict[str, Any]) -> ImportedRecord:
     data = facts(
         session=artifact.get("session_id"),
         schema_version=artifact.get("schema_version"),
@@ -47,7 +47,7 @@ def _session(text: JsonText, artifact: dict[str, Any]) -> ImportedRecord:
     return ImportedRecord("x-import-session", data, {"config": _json(text, "/config", artifact.get("config"))})
 
 
-def _message(text: JsonText, place: int, message: dict[str, Any], numbers: dict[str, int]) -> ImportedRecord:
+def _message_record(text: JsonText, index: int, message: dict[str, Any], numbers: dict[str, int]) -> ImportedRecord:
     content, usage = message.get("content"), message.get("usage")
     spent = usage if isinstance(usage, dict) else {}
     data = facts(
@@ -64,13 +64,13 @@ def _message(text: JsonText, place: int, message: dict[str, Any], numbers: dict[
     )
     members = content if isinstance(content, dict) else {}
     prose = content if isinstance(content, str) else next((members[name] for name in _TEXTS if name in members), None)
-    bodies = {"record": _json(text, f"/{TRANSCRIPT}/{place}", message), **texts({"text": prose})}
+    bodies = {"record": _json(text, f"/{TRANSCRIPT}/{index}", message), **texts({"text": prose})}
     parent = numbers.get(str(message.get("parent_id")))
     # A message without a parent follows from the session, the first record.
     return ImportedRecord("x-import-message", data, bodies, (0,) if parent is None else (parent,))
 
 
-def _outcome(text: JsonText, artifact: dict[str, Any], numbers: dict[str, int]) -> ImportedRecord:
+def _outcome_record(text: JsonText, artifact: dict[str, Any], numbers: dict[str, int]) -> ImportedRecord:
     outcome, usage = artifact.get("outcome"), artifact.get("cumulative_usage")
     members = outcome if isinstance(outcome, dict) else {}
     spent = usage if isinstance(usage, dict) else {}
@@ -91,7 +91,7 @@ def _outcome(text: JsonText, artifact: dict[str, Any], numbers: dict[str, int]) 
     )
 
 
-def _check(artifact: dict[str, Any]) -> tuple[SourceCheck, str]:
+def _check_digest(artifact: dict[str, Any]) -> tuple[SourceCheck, str]:
     claimed = artifact.get("transcript_digest")
     if not isinstance(claimed, str):
         return SourceCheck.NOT_CHECKED, "it has no transcript_digest"
@@ -100,8 +100,8 @@ def _check(artifact: dict[str, Any]) -> tuple[SourceCheck, str]:
     return SourceCheck.OK, "its transcript matches its transcript_digest; the rest of the artifact has no digest"
 
 
-def _json(text: JsonText, place: str, value: Any) -> Body:
+def _json(text: JsonText, pointer: str, value: Any) -> Body:
     try:
         return Body(canonical(value), JSON)
     except CanonicalError as error:
-        raise SourceError(text.file, place, str(error)) from error
+        raise SourceError(text.file, pointer, str(error)) from error

@@ -8,7 +8,7 @@ def test_equal_values_are_read_once() -> None:
     memo = Memo(lambda value: read.append(value) or len(read))  # type: ignore[func-returns-value]
     value = [1, 2]
 
-    results = [memo.of(value), memo.of(value), memo.of([1, 2])]
+    results = [memo.get(value), memo.get(value), memo.get([1, 2])]
 
     assert (results, read) == ([1, 1, 1], [[1, 2]])
 
@@ -16,4 +16,4 @@ def test_equal_values_are_read_once() -> None:
 def test_a_different_value_is_read_again() -> None:
     memo = Memo(list[int])
 
-    assert [memo.of((1,)), memo.of((2,)), memo.of((1,))] == [[1], [2], [1]]
+    assert [memo.get((1,)), memo.get((2,)), memo.get((1,))] == [[1], [2], [1]]

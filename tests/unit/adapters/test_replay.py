@@ -97,7 +97,7 @@ def test_a_repeated_check_gets_the_last_matching_reply() -> None:
         (
             Prompt("Plainly.", "Read."),
             [
-                'the prompt\'s system differs from line 1, column 6 on: recorded "Plain.", asked "Plainly."',
+                'the prompt\'s system first differs at line 1, column 6: recorded "Plain.", asked "Plainly."',
                 "-Plain.",
                 "+Plainly.",
             ],
@@ -105,7 +105,7 @@ def test_a_repeated_check_gets_the_last_matching_reply() -> None:
         (
             Prompt("Plain.", "Write.\n", ("git", "log")),
             [
-                'the prompt\'s text differs from line 1, column 7 on: recorded "Write.", asked "Write.\\n"',
+                'the prompt\'s text first differs at line 1, column 7: recorded "Write.", asked "Write.\\n"',
                 " Write.",
                 "+",
             ],
@@ -114,7 +114,7 @@ def test_a_repeated_check_gets_the_last_matching_reply() -> None:
             Prompt("Plain.", "Write.", ("git", "log", "-1")),
             [
                 (
-                    "the prompt's argv differs from line 2, column 6 on: "
+                    "the prompt's argv first differs at line 2, column 6: "
                     "recorded \"'git'\\n'log'\", asked \"'git'\\n'log'\\n'-1'\""
                 ),
                 " 'git'",
@@ -126,7 +126,7 @@ def test_a_repeated_check_gets_the_last_matching_reply() -> None:
             Prompt("Plain.", "Write.", ("git", "log"), b"\\xff data"),
             [
                 (
-                    "the prompt's stdin differs from line 1, column 2 on: "
+                    "the prompt's stdin first differs at line 1, column 2: "
                     'recorded "\\\\xff data", asked "\\\\\\\\xff data"'
                 ),
                 "-\\xff data",
@@ -143,8 +143,7 @@ def test_a_different_prompt_is_a_miss_that_shows_the_first_difference(prompt: Pr
 
 def test_a_different_agent_is_a_miss() -> None:
     assert message(call(agent="critic", check=0), recorded(check=0)) == (
-        "task 'draft', attempt 1 check 0: the agent differs from the recorded one: "
-        "'writer' was recorded, 'critic' is called"
+        "task 'draft', attempt 1 check 0: the agent differs: recorded 'writer', asked 'critic'"
     )
 
 
@@ -171,7 +170,7 @@ def test_the_first_line_shows_an_excerpt_of_both_texts() -> None:
 
     context = 11 * "a" + "\\u2028"
     assert found.split("\n")[0] == (
-        f'the prompt\'s text differs from line 1, column 102 on: recorded ..."{context}y", '
+        f'the prompt\'s text first differs at line 1, column 102: recorded ..."{context}y", '
         f'asked ..."{context}\\tx{18 * "b"}"...'
     )
 
@@ -197,10 +196,11 @@ def test_a_miss_lists_the_recorded_calls_of_the_task() -> None:
     calls = [recorded(), recorded(check=0), recorded(attempt=2), recorded(task="other")]
 
     assert message(call(number=3), *calls) == (
-        "task 'draft', attempt 3, was not recorded; recorded of this task: attempt 1; attempt 1 check 0; attempt 2"
+        "task 'draft', attempt 3, was not recorded; "
+        "recorded calls of this task: attempt 1; attempt 1 check 0; attempt 2"
     )
     assert message(call(number=2, check=0), *calls).startswith("task 'draft', attempt 2 check 0, was not recorded; ")
     assert message(call(task="neither"), *calls) == (
-        "task 'neither', attempt 1, was not recorded; nothing of this task was"
+        "task 'neither', attempt 1, was not recorded; the recording has no call of this task"
     )
     assert message(call(number=13), *(recorded(attempt=n) for n in range(1, 13))).endswith("attempt 10; and 2 more")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bundles import codes, compiled, plan_manifest, workflow
 from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Limits, Predictable, Prompt, Reply, Usage
-from forum_adapters.script import names_of
+from forum_adapters.script import matching_names
 from forum_adapters.scripted import Script, ScriptedAdapter
 
 LIMITS = Limits(timeout_ms=600_000, max_output_bytes=1_000_000)
@@ -89,7 +89,7 @@ def test_contains_searches_every_part_of_the_prompt(prompt: Prompt) -> None:
 def test_contains_does_not_match_across_two_arguments() -> None:
     attempt = call(prompt=Prompt(argv=("a", "b")))
 
-    assert "what contains 'ab'" in message(attempt, {"contains": "ab", "output": "x"})
+    assert "a prompt that contains 'ab'" in message(attempt, {"contains": "ab", "output": "x"})
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-006")
@@ -151,12 +151,12 @@ def test_every_task_name_that_the_compiler_accepts_matches_a_task() -> None:
     assert unmatched == []
 
 
-def test_names_of_a_nested_instance() -> None:
+def test_matching_names_of_a_nested_instance() -> None:
     names = {"a[x=1]/b[2]", "a[x=1]/b", "a/b[2]", "a/b", "b[2]", "b"}
 
-    assert set(names_of("a[x=1]/b[2]")) == names
-    assert names_of("a/b") == ("a/b", "b")
-    assert names_of("b") == ("b",)
+    assert set(matching_names("a[x=1]/b[2]")) == names
+    assert matching_names("a/b") == ("a/b", "b")
+    assert matching_names("b") == ("b",)
 
 
 TASKS = [
@@ -331,10 +331,10 @@ def test_a_miss_shows_the_call_and_why_the_nearest_answers_do_not_match() -> Non
     ]
 
     assert message(attempt, *answers).splitlines() == [
-        f"no answer of the script is for task 'draft', attempt 2, agent 'writer', text 'Write\\n{194 * 'x'}'...",
-        "answer 3 is for agent 'critic', attempt 1",
-        "answer 4 is for what contains '1.2.0'",
-        "answer 1 is for agent 'critic'",
+        f"no answer in the script matches task 'draft', attempt 2, agent 'writer', text 'Write\\n{194 * 'x'}'...",
+        "answer 3 requires agent 'critic' and requires attempt 1",
+        "answer 4 requires a prompt that contains '1.2.0'",
+        "answer 1 requires agent 'critic'",
     ]
     assert len(message(attempt, *answers, *answers).splitlines()) == 4
 
@@ -343,18 +343,18 @@ def test_a_missed_command_check_is_described_as_such() -> None:
     attempt = call(agent=None, check=0, prompt=Prompt(argv=("python", "check it.py")))
 
     assert message(attempt, {"task": "draft", "output": "x"}).splitlines() == [
-        "no answer of the script is for task 'draft', attempt 1, a check by a command, argv \"python 'check it.py'\"",
-        "answer 1 is for calls that are no check by a command (it has no `check: command`)",
+        "no answer in the script matches task 'draft', attempt 1, a command check, argv \"python 'check it.py'\"",
+        "answer 1 does not apply to command checks (add `check: command` to it)",
     ]
     assert message(call(agent=None), {"task": "draft", "check": "command", "output": "x"}).splitlines() == [
-        "no answer of the script is for task 'draft', attempt 1, no agent, text 'Write.'",
-        "answer 1 is for a check by a command",
+        "no answer in the script matches task 'draft', attempt 1, no agent, text 'Write.'",
+        "answer 1 applies only to command checks",
     ]
 
 
 def test_a_miss_reports_that_no_answer_is_for_the_task() -> None:
     assert message(call(), {"task": "other", "output": "x"}).splitlines()[1:] == [
-        "none of the script's 1 answers is for this task"
+        "none of the script's answers (1) names this task"
     ]
 
 
@@ -363,7 +363,7 @@ def test_a_miss_without_any_answer_explains_how_to_provide_a_script(settings: di
     found, latency_ms = ScriptedAdapter("model", settings).predict(call())
 
     text = (
-        "there is no answer for task 'draft', attempt 1, agent 'writer', text 'Write.': the script has none at all; "
-        "name a script in the workflow, or give one with --scripted FILE"
+        "no answer for task 'draft', attempt 1, agent 'writer', text 'Write.': the script is empty; "
+        "add a script to the workflow or pass --scripted FILE"
     )
     assert (found, latency_ms) == (Reply(failure=Failure(ErrorKind.INVALID_REQUEST, text)), 0)

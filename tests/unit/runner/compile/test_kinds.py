@@ -80,7 +80,7 @@ def test_the_manifest_schema_has_a_branch_for_each_registered_kind() -> None:
 
 @pytest.mark.usefixtures("_debate")
 def test_a_registered_kind_compiles() -> None:
-    result = compile_workflow(bundle_of({"debate.yaml": DEBATE}), "debate.yaml", None, {}, complete=True)
+    result = compile_workflow(bundle_of({"debate.yaml": DEBATE}), "debate.yaml", None, {}, require_all_inputs=True)
 
     assert result.findings == ()
     assert result.wave_plan is not None

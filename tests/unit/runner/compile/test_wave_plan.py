@@ -299,7 +299,7 @@ def test_input_text_is_converted_to_the_type_in_the_schema(schema: Any, text: st
     files = MemoryFiles({"workflow.yaml": as_bytes(workflow({"inputs": {"x": schema}, "tasks": {"t": RUN}}))})
     inputs = {"x": InputValue(text, is_text=True)}
 
-    result = compile_workflow(Bundle(files), "workflow.yaml", None, inputs, complete=True)
+    result = compile_workflow(Bundle(files), "workflow.yaml", None, inputs, require_all_inputs=True)
 
     assert result.wave_plan is not None, result.findings
     assert result.wave_plan["inputs"]["x"]["value"] == value
