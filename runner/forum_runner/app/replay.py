@@ -13,7 +13,7 @@ from forum_runner.ledger.verification.verified_run import verified_run
 
 _CHECKED = (
     "the inputs of each task, and the conditions under which it started",
-    "the prompts, to the byte, except for the values of secrets",
+    "the prompts, byte for byte, except for the values of secrets",
     "how answers were parsed, and whether they match their types",
     "fingerprints, reservations, charges and budgets",
     "retries, escalations, verdicts and ends, and the order of all entries",

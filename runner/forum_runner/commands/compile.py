@@ -30,8 +30,8 @@ def command(
 ) -> int:
     """Compile a workflow into a wave plan.
 
-    The wave plan is one RFC 8785 document, identical to the byte on every machine. Without -o or --json, prints only a
-    summary. Findings go to standard error; if one of them is an error, nothing is written.
+    The wave plan is one RFC 8785 document, byte-for-byte identical on every machine. Without -o or --json, prints only
+    a summary. Findings go to standard error; if one of them is an error, nothing is written.
     """
     from forum_runner import api
     from forum_runner.finding import exit_code_of

@@ -15,7 +15,7 @@ from forum_runner.errors import ExitCode
 @click.argument("run", metavar="RUN")
 @JSON
 def command(run: str, as_json: bool) -> int:
-    """Replay a run with its recorded answers, clock and ids, and compare every entry to the byte.
+    """Replay a run with its recorded answers, clock and ids, and compare every entry byte for byte.
 
     Calls nothing. Replay shows that the runner followed its rules. Answers from outside, such as those of a
     model, come from the ledger.

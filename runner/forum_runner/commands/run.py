@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     metavar="[FILE]",
     help="Answer every call from the workflow's script, or from FILE. Calls nothing and costs nothing.",
 )
-@click.option("--deterministic", is_flag=True, help="Run scripted in virtual time: every run is identical to the byte.")
+@click.option("--deterministic", is_flag=True, help="Run scripted in virtual time: runs are byte-for-byte identical.")
 @click.option("--answers-from", metavar="RUN", help="Answer every call with the recorded answers of an earlier run.")
 @click.option("--repeat", type=click.IntRange(1, 10_000), metavar="N", help="Run N times and report pass rates.")
 @click.option("--dry-run", is_flag=True, help="Report what would run and what it could cost, without running it.")
