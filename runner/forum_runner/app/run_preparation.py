@@ -17,7 +17,7 @@ from forum_runner.app.recorded_answers import RecordedRun, recorded_run
 from forum_runner.app.requests import RunRequest, TaskSelection
 from forum_runner.app.workflows import Compiled
 from forum_runner.canonical import canonical
-from forum_runner.compile.partial_plan import Dependencies, keep_tasks
+from forum_runner.compile.partial_plan import Dependencies, select_tasks
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.execute.machine import route
 from forum_runner.execute.secrets import LEAST_CHARACTERS, Scrubber
@@ -237,7 +237,7 @@ def _narrow_plan(plan: WavePlan, data: bytes, selected: TaskSelection) -> tuple[
     dependencies = Dependencies(plan)
     selected_ids = _selected_ids(dependencies, selected)
     needed = dependencies.ancestors(selected_ids) - selected_ids
-    return keep_tasks(data, selected_ids | needed), frozenset(needed)
+    return select_tasks(data, selected_ids | needed), frozenset(needed)
 
 
 def _selected_ids(dependencies: Dependencies, selected: TaskSelection) -> set[str]:
@@ -245,17 +245,17 @@ def _selected_ids(dependencies: Dependencies, selected: TaskSelection) -> set[st
     if selected.only and (selected.start or selected.until):
         raise UsageError("--only cannot be combined with --from or --until")
     if selected.only:
-        return dependencies.all_named(selected.only)
-    first, last = dependencies.all_named(selected.start), dependencies.all_named(selected.until)
+        return dependencies.find_all_tasks(selected.only)
+    first, last = dependencies.find_all_tasks(selected.start), dependencies.find_all_tasks(selected.until)
     tasks_after, tasks_before = first | dependencies.descendants(first), last | dependencies.ancestors(last)
     if not selected.until:
         return tasks_after
     if not selected.start:
         return tasks_before
     for name in selected.start:
-        if dependencies.named(name).isdisjoint(tasks_before):
+        if dependencies.find_tasks(name).isdisjoint(tasks_before):
             raise UsageError(f"--from '{name}' has no effect: no task of --until comes after it")
     for name in selected.until:
-        if dependencies.named(name).isdisjoint(tasks_after):
+        if dependencies.find_tasks(name).isdisjoint(tasks_after):
             raise UsageError(f"--until '{name}' cannot be reached from any task of --from")
     return tasks_after & tasks_before

@@ -1,4 +1,4 @@
-"""Checks budgets: those that cannot be enforced or met are errors before anything is spent."""
+"""Checks budgets. A budget that cannot be enforced or met is reported before anything is spent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIELDS: tuple[tuple[str, str, Callable[[int], str]], ...] = (
     ("wall_ms", "wall", format_duration),
     ("output_bytes", "output_bytes", "{:,} bytes of output".format),
 )
-_ALL = ""  # the key of the total in counts by agent
+_TOTAL = ""  # the key of the total in counts by agent
 
 
 def check_budgets(project: Project) -> Iterator[ManifestFinding]:
@@ -44,25 +44,28 @@ def check_budgets(project: Project) -> Iterator[ManifestFinding]:
 
 
 def _check_task(task: Task, project: Project, budget: Budget, run: Budget) -> Iterator[ManifestFinding]:
-    at = budget.origin or task.origin
+    origin = budget.origin or task.origin
     yield from _check_scope(budget, f"task '{task.id}'", usable_adapters(task, project))
-    least = 1 + len(project.judges(task))
-    if budget.calls is not None and budget.calls < least:
-        message = f"task '{task.id}' needs at least {least} calls with its judges, but its budget allows {budget.calls}"
-        yield at.at("calls").finding("F603", message)
-    for field, name, formatted in _FIELDS:
-        mine, whole = getattr(budget, field), getattr(run, field)
-        if mine is not None and whole is not None and mine > whole:
-            message = f"task '{task.id}' may use {formatted(mine)}, but the run only {formatted(whole)}"
-            yield at.at(name).finding("F602", message)
+    min_calls = 1 + len(project.judges(task))
+    if budget.calls is not None and budget.calls < min_calls:
+        message = (
+            f"task '{task.id}' needs at least {min_calls} calls with its judges, but its budget allows {budget.calls}"
+        )
+        yield origin.at("calls").finding("F603", message)
+    for field, name, format_value in _FIELDS:
+        task_limit, run_limit = getattr(budget, field), getattr(run, field)
+        if task_limit is not None and run_limit is not None and task_limit > run_limit:
+            allowed, available = format_value(task_limit), format_value(run_limit)
+            message = f"task '{task.id}' may use {allowed}, but the run may use only {available}"
+            yield origin.at(name).finding("F602", message)
 
 
-def _check_scope(budget: Budget, whose: str, adapters: Iterable[RosterAdapter]) -> Iterator[ManifestFinding]:
-    at = budget.origin
-    if at is None:
+def _check_scope(budget: Budget, owner: str, adapters: Iterable[RosterAdapter]) -> Iterator[ManifestFinding]:
+    origin = budget.origin
+    if origin is None:
         return
     if budget.wall_ms == 0:
-        yield at.at("wall").finding("F603", f"{whose} has no time to do any work")
+        yield origin.at("wall").finding("F603", f"the 'wall' budget of {owner} is 0, so it cannot do any work")
     if budget.micro_usd is None:
         return
     adapters = list(adapters)
@@ -72,45 +75,45 @@ def _check_scope(budget: Budget, whose: str, adapters: Iterable[RosterAdapter]) 
     unpriced = sorted({adapter.name for adapter in charged if adapter.prices is None})
     if unpriced:
         listed = ("adapter " if len(unpriced) == 1 else "adapters ") + ", ".join(f"'{name}'" for name in unpriced)
-        message = f"the 'usd' budget of {whose} cannot be enforced: no prices for {listed}"
-        yield at.at("usd").finding("F601", message, "add 'prices' to the adapter; use zero if it is free")
+        message = f"the 'usd' budget of {owner} cannot be enforced: no prices for {listed}"
+        yield origin.at("usd").finding("F601", message, "add 'prices' to the adapter; use zero if it is free")
     priced = sorted({a.name for a in adapters if a.prices and a.prices.input + a.prices.output > 0})
     if budget.micro_usd == 0 and priced and len(priced) == len({adapter.name for adapter in adapters}):
-        message = f"{whose} may spend nothing, but adapter '{priced[0]}' costs money"
-        yield at.at("usd").finding("F603", message)
+        message = f"{owner} may spend nothing, but adapter '{priced[0]}' costs money"
+        yield origin.at("usd").finding("F603", message)
 
 
 def _check_calls(project: Project, run: Budget) -> Iterator[ManifestFinding]:
-    """Each task that always runs needs one call, and one more for each judge."""
-    least = _count_calls(project)
-    total = least.pop(_ALL, 0)
+    """Checks that the budgets allow the minimum: one call for each task that always runs, and one for each judge."""
+    min_calls = _count_calls(project)
+    total = min_calls.pop(_TOTAL, 0)
     if run.calls is not None and run.origin and run.calls < total:
         message = f"the tasks need at least {total:,} calls, but the run allows {run.calls:,}"
         yield run.origin.at("calls").finding("F603", message)
-    for name, count in sorted(least.items()):
+    for name, count in sorted(min_calls.items()):
         agent = project.agent(name)
         if agent and agent.limits and agent.limits.calls is not None and agent.limits.calls < count:
-            at: Origin = agent.limits.origin or agent.origin
+            origin: Origin = agent.limits.origin or agent.origin
             message = f"agent '{name}' needs at least {count:,} calls, but its limits allow {agent.limits.calls:,}"
-            yield at.at("calls").finding("F603", message)
+            yield origin.at("calls").finding("F603", message)
 
 
 def _count_calls(project: Project) -> dict[str, int]:
     """The minimum number of calls that the root plan makes, by agent and in total. Each plan is counted once."""
     counts: dict[int, dict[str, int]] = {}
-    for plan in project.inner_first():
-        mine: dict[str, int] = defaultdict(int)
+    for plan in project.plans_inner_first():
+        plan_counts: dict[str, int] = defaultdict(int)
         for task in plan.tasks.values():
             if task.when or task.foreach or task.cache:
                 continue
-            inner, instances = project.plan_of(task), instance_count(task)
+            inner, instances = project.used_plan(task), instance_count(task)
             if inner is not None:
                 for name, number in counts[id(inner)].items():
-                    mine[name] += number * instances
+                    plan_counts[name] += number * instances
             elif task.uses is None:
                 agents = [task.agent, *(check.agent for check in task.accept if check.agent)]
-                mine[_ALL] += len(agents) * instances
+                plan_counts[_TOTAL] += len(agents) * instances
                 for name in filter(None, agents):
-                    mine[name] += instances
-        counts[id(plan)] = mine
+                    plan_counts[name] += instances
+        counts[id(plan)] = plan_counts
     return counts[id(project.root)]

@@ -1,4 +1,4 @@
-"""Algorithms on directed graphs, which map each node to the nodes that its edges lead to."""
+"""Algorithms on directed graphs. A graph maps each node to its successors."""
 
 from __future__ import annotations
 
@@ -8,57 +8,58 @@ Digraph = Mapping[str, Collection[str]]
 
 
 def reachable(starts: Iterable[str], graph: Digraph) -> set[str]:
-    """The nodes that a path leads to; a start is one of them only if a path leads back to it."""
-    found: set[str] = set()
-    waiting = list(starts)
-    while waiting:
-        for node in graph[waiting.pop()]:
-            if node not in found:
-                found.add(node)
-                waiting.append(node)
-    return found
+    """The nodes that can be reached from the starts by at least one edge."""
+    visited: set[str] = set()
+    pending = list(starts)
+    while pending:
+        for node in graph[pending.pop()]:
+            if node not in visited:
+                visited.add(node)
+                pending.append(node)
+    return visited
 
 
 def reverse(graph: Digraph) -> dict[str, list[str]]:
+    """The graph with every edge reversed."""
     reversed_graph: dict[str, list[str]] = {node: [] for node in graph}
-    for node, others in graph.items():
-        for other in others:
-            reversed_graph[other].append(node)
+    for node, successors in graph.items():
+        for successor in successors:
+            reversed_graph[successor].append(node)
     return reversed_graph
 
 
 def strongly_connected(graph: Digraph) -> list[set[str]]:
     """The strongly connected components, by Kosaraju's algorithm."""
     finished: list[str] = []
-    seen: set[str] = set()
+    visited: set[str] = set()
     for start in graph:
-        path = [(start, iter(graph[start]))] if start not in seen else []
-        seen.add(start)
+        path = [(start, iter(graph[start]))] if start not in visited else []
+        visited.add(start)
         while path:
             node, rest = path[-1]
-            following = next((other for other in rest if other not in seen), None)
-            if following is None:
+            unvisited = next((successor for successor in rest if successor not in visited), None)
+            if unvisited is None:
                 finished.append(node)
                 path.pop()
             else:
-                seen.add(following)
-                path.append((following, iter(graph[following])))
-    unplaced = reverse(graph)
+                visited.add(unvisited)
+                path.append((unvisited, iter(graph[unvisited])))
+    unassigned = reverse(graph)
     components: list[set[str]] = []
     for start in reversed(finished):
         component: set[str] = set()
-        waiting = [start]
-        while waiting:
-            node = waiting.pop()
-            if node in unplaced:
+        pending = [start]
+        while pending:
+            node = pending.pop()
+            if node in unassigned:
                 component.add(node)
-                waiting += unplaced.pop(node)
+                pending += unassigned.pop(node)
         if component:
             components.append(component)
     return components
 
 
-def cycle_in(graph: Digraph) -> list[str]:
+def find_cycle(graph: Digraph) -> list[str]:
     """A cycle that starts and ends with its first node by name. Every node must have an edge."""
     path: dict[str, int] = {}
     node = min(graph)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from forum_runner.compile.digraph import Digraph, cycle_in, reachable, reverse, strongly_connected
-from forum_runner.compile.matrix import check_choice
+from forum_runner.compile.digraph import Digraph, find_cycle, reachable, reverse, strongly_connected
+from forum_runner.compile.matrix import check_selected_instances
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import has_unknown_worker, has_wrong_type, is_present, raw_value
 from forum_runner.model import EdgeKind, Foreach, Need, OutputSelection, Plan, Task, When
@@ -23,15 +23,15 @@ def check_edges(plan: Plan) -> Iterator[ManifestFinding]:
             is_upstream = task.when.task in upstreams[task.id] or task.id in descendants(task.when.task)
             yield from _check_condition(task, task.when, plan, is_upstream=is_upstream)
         for selection in task.selections:
-            yield from _check_matrix(selection, plan)
+            yield from _check_instances(selection, plan)
     for output in plan.outputs.values():
-        yield from _check_matrix(output, plan)
+        yield from _check_instances(output, plan)
     yield from _check_cycles(plan, upstreams)
-    yield from _check_outputs(plan, upstreams)
+    yield from _check_unused_tasks(plan, upstreams)
 
 
 def _upstreams(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """The tasks that each task depends on, without unknown tasks and the task itself."""
+    """The tasks that each task depends on. Unknown tasks and the task itself are left out."""
     result = {}
     for name, task in plan.tasks.items():
         needed = dict.fromkeys(edge.task for edge in _edges(task))
@@ -43,9 +43,9 @@ def _edges(task: Task) -> tuple[Need | Foreach, ...]:
     return (*task.needs, task.foreach) if task.foreach else task.needs
 
 
-def _check_matrix(selection: OutputSelection, plan: Plan) -> Iterator[ManifestFinding]:
+def _check_instances(selection: OutputSelection, plan: Plan) -> Iterator[ManifestFinding]:
     if selection.matrix and selection.task in plan.tasks:
-        yield from check_choice(plan.tasks[selection.task], selection.matrix, selection.origin.at("matrix"))
+        yield from check_selected_instances(plan.tasks[selection.task], selection.matrix, selection.origin.at("matrix"))
 
 
 def _check_needs(task: Task) -> Iterator[ManifestFinding]:
@@ -68,19 +68,19 @@ def _check_needs(task: Task) -> Iterator[ManifestFinding]:
 
 
 def _check_condition(task: Task, when: When, plan: Plan, *, is_upstream: bool) -> Iterator[ManifestFinding]:
-    at = when.origin.at("task")
+    origin = when.origin.at("task")
     if when.task == task.id:
         message = f"the condition of '{task.id}' depends on its own output"
-        yield at.finding("F306", message, "name an upstream task")
+        yield origin.finding("F306", message, "name an upstream task")
     elif not is_upstream and not has_unclear_edges(task, plan):
         message = f"the condition depends on '{when.task}', which is not upstream of '{task.id}'"
-        yield at.finding("F306", message, "add it to 'needs'; an order edge is enough")
+        yield origin.finding("F306", message, "add it to 'needs'; an order edge is enough")
 
 
 def has_unclear_edges(task: Task, plan: Plan) -> bool:
     """Whether an edge of the task is so invalid that its upstream or its name is unknown."""
-    at = task.origin.at("needs")
-    if has_wrong_type(at, list) or len(raw_value(at) or ()) != len(task.needs):
+    origin = task.origin.at("needs")
+    if has_wrong_type(origin, list) or len(raw_value(origin) or ()) != len(task.needs):
         return True
     if any(need.task not in plan.tasks or has_wrong_type(need.origin.at("as"), str) for need in task.needs):
         return True
@@ -88,34 +88,34 @@ def has_unclear_edges(task: Task, plan: Plan) -> bool:
 
 
 def _check_cycles(plan: Plan, upstreams: Digraph) -> Iterator[ManifestFinding]:
-    """One finding for each strongly connected group of tasks."""
+    """Reports one cycle for each strongly connected group of tasks."""
     upstreams = {name: needed for name, needed in upstreams.items() if needed}
     upstreams = {name: tuple(up for up in needed if up in upstreams) for name, needed in upstreams.items()}
     for group in strongly_connected(upstreams):
         if len(group) > 1:
-            cycle = cycle_in({name: tuple(up for up in upstreams[name] if up in group) for name in group})
-            at = next(edge.origin.at("task") for edge in _edges(plan.tasks[cycle[0]]) if edge.task == cycle[1])
+            cycle = find_cycle({name: tuple(up for up in upstreams[name] if up in group) for name in group})
+            origin = next(edge.origin.at("task") for edge in _edges(plan.tasks[cycle[0]]) if edge.task == cycle[1])
             message = f"the plan has a cycle: {' -> '.join(cycle)}"
-            yield at.finding("F301", message, "each task depends on the next; remove one of the edges")
+            yield origin.finding("F301", message, "each task depends on the next; remove one of the edges")
 
 
 def _is_resolved(plan: Plan) -> bool:
-    """Whether every edge and output refers to a known task; otherwise a task may only look unused."""
+    """Whether every edge and output refers to a known task. If not, a task may be used although it looks unused."""
     if len(raw_value(plan.origin.at("outputs"))) != len(plan.outputs):
         return False
     if any(has_unclear_edges(task, plan) or has_unknown_worker(task) for task in plan.tasks.values()):
         return False
-    named = [output.task for output in plan.outputs.values()]
-    named += [task.foreach.task for task in plan.tasks.values() if task.foreach]
-    return all(name in plan.tasks for name in named)
+    references = [output.task for output in plan.outputs.values()]
+    references += [task.foreach.task for task in plan.tasks.values() if task.foreach]
+    return all(name in plan.tasks for name in references)
 
 
-def _check_outputs(plan: Plan, upstreams: Digraph) -> Iterator[ManifestFinding]:
+def _check_unused_tasks(plan: Plan, upstreams: Digraph) -> Iterator[ManifestFinding]:
     """Reports tasks on which no output depends. A plan without outputs uses all its tasks."""
     if not plan.outputs:
         return
-    named = [output.task for output in plan.outputs.values() if output.task in plan.tasks]
-    needed = reachable(named, upstreams).union(named)
+    output_tasks = [output.task for output in plan.outputs.values() if output.task in plan.tasks]
+    needed = reachable(output_tasks, upstreams).union(output_tasks)
     unused = [task for name, task in plan.tasks.items() if name not in needed]
     if unused and _is_resolved(plan):
         hint = "add it to 'outputs', or to the 'needs' of a task that is used"

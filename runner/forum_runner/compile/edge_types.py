@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import prod
 
 from forum_runner.compile.project import Project
-from forum_runner.compile.references import references_within, whole_reference
+from forum_runner.compile.references import nested_references, whole_reference
 from forum_runner.compile.type_rules import TEXT, Type, UnknownPointer, incompatibility, select
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
@@ -22,36 +22,36 @@ class OutputTypes:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._of_tasks: dict[int, Type] = {}
+        self._types_by_task: dict[int, Type] = {}
 
-    def of_instance(self, task: Task) -> Type:
-        """The type of one instance's output: as declared, or else text. A used plan has an object of its outputs."""
+    def instance_type(self, task: Task) -> Type:
+        """The declared type of one instance's output, or else text. A used plan returns an object with its outputs."""
         if task.uses is None and task.output is None:
-            # An invalid type has its own finding: assume nothing.
-            is_open = is_present(task.origin.at("output")) or has_unknown_worker(task)
-            return _ANYTHING if is_open else Type.of(TEXT)
+            # An invalid type has its own finding, so assume any type.
+            is_unknown = is_present(task.origin.at("output")) or has_unknown_worker(task)
+            return _ANYTHING if is_unknown else Type.of(TEXT)
         if task.output is not None:
             return Type.of(task.output.value)
-        if id(task) not in self._of_tasks:
-            inner = self._project.plan_of(task)
-            self._of_tasks[id(task)] = self._of_outputs(inner) if inner else _ANYTHING
-        return self._of_tasks[id(task)]
+        if id(task) not in self._types_by_task:
+            inner = self._project.used_plan(task)
+            self._types_by_task[id(task)] = self._outputs_type(inner) if inner else _ANYTHING
+        return self._types_by_task[id(task)]
 
-    def of_value(self, task: Task, selection: OutputSelection) -> Type | UnknownPointer:
+    def value_type(self, task: Task, selection: OutputSelection) -> Type | UnknownPointer:
         """The type of the selected value: a list if the task has several instances."""
-        chosen = select(self.of_instance(task), selection.select)
-        if isinstance(chosen, UnknownPointer):
-            return chosen
+        selected = select(self.instance_type(task), selection.select)
+        if isinstance(selected, UnknownPointer):
+            return selected
         if task.foreach:
-            return Type.list_of(chosen, task.foreach.max)
+            return Type.list_of(selected, task.foreach.max)
         lengths = [len(values) for axis, values in (task.matrix or {}).items() if axis not in selection.matrix]
-        return Type.list_of(chosen, prod(lengths)) if lengths else chosen
+        return Type.list_of(selected, prod(lengths)) if lengths else selected
 
-    def _of_outputs(self, plan: Plan) -> Type:
+    def _outputs_type(self, plan: Plan) -> Type:
         properties = {}
         for name, output in plan.outputs.items():
             task = plan.tasks.get(output.task)
-            found = self.of_value(task, output) if task else _ANYTHING
+            found = self.value_type(task, output) if task else _ANYTHING
             properties[name] = found if isinstance(found, Type) else _ANYTHING
         return Type.record(properties)
 
@@ -62,7 +62,7 @@ def check_edge_types(plan: Plan, project: Project, types: OutputTypes) -> Iterat
             if not isinstance(selection, Need) or _is_typed(selection):
                 yield from _check_selection(selection, plan, types)
         for check in task.accept:
-            yield from _check_agreement(types.of_instance(task), task.id, check.schema, check.origin.at("schema"))
+            yield from _check_compatibility(types.instance_type(task), task.id, check.schema, check.origin.at("schema"))
         if task.uses is not None:
             yield from _check_arguments(task, plan, project, types)
     for output in plan.outputs.values():
@@ -70,7 +70,7 @@ def check_edge_types(plan: Plan, project: Project, types: OutputTypes) -> Iterat
 
 
 def _is_typed(need: Need) -> bool:
-    """Most edges deliver the whole output and expect no type."""
+    """Whether the type of the edge needs a check. Most edges deliver the whole output and expect no type."""
     return need.kind is EdgeKind.DATA and bool(need.select or need.expects)
 
 
@@ -78,19 +78,19 @@ def _check_selection(selection: OutputSelection, plan: Plan, types: OutputTypes)
     upstream = plan.tasks.get(selection.task)
     if upstream is None:
         return
-    found, at = types.of_value(upstream, selection), selection.origin
+    found, origin = types.value_type(upstream, selection), selection.origin
     if isinstance(found, UnknownPointer):
-        yield _unknown_pointer(found, upstream, at)
-    elif _has_invalid_pointer(at):
+        yield _unknown_pointer_finding(found, upstream, origin)
+    elif _has_invalid_pointer(origin):
         return
     elif isinstance(selection, Need):
-        yield from _check_agreement(found, upstream.id, selection.expects, at.at("expects"))
+        yield from _check_compatibility(found, upstream.id, selection.expects, origin.at("expects"))
     elif isinstance(selection, When):
-        yield from _check_agreement(found, upstream.id, selection.output, at.at("output"))
+        yield from _check_compatibility(found, upstream.id, selection.output, origin.at("output"))
     elif isinstance(selection, Foreach) and "array" not in found.kinds():
         message = f"the output of '{upstream.id}' is not a list"
         hint = "declare the type of its 'output', and 'select' a list in it"
-        yield at.at("select" if selection.select else "task").finding("F408", message, hint)
+        yield origin.at("select" if selection.select else "task").finding("F408", message, hint)
 
 
 def _has_invalid_pointer(origin: Origin) -> bool:
@@ -98,42 +98,44 @@ def _has_invalid_pointer(origin: Origin) -> bool:
     return has_wrong_type(origin.at("select"), str) or bool(pointer and not pointer.startswith("/"))
 
 
-def _check_agreement(found: Type, source: str, expected: Schema | None, expecting: Origin) -> Iterator[ManifestFinding]:
+def _check_compatibility(
+    found: Type, source: str, expected: Schema | None, origin: Origin
+) -> Iterator[ManifestFinding]:
     reason = incompatibility(found, Type.of(expected.value)) if expected is not None else None
     if reason is not None:
-        yield expecting.key_finding("F407", f"incompatible types: from '{source}', {reason}")
+        yield origin.key_finding("F407", f"incompatible types: from '{source}', {reason}")
 
 
 def _check_arguments(task: Task, plan: Plan, project: Project, types: OutputTypes) -> Iterator[ManifestFinding]:
-    """Data that an edge delivers to a used plan must be compatible with the plan's input."""
-    inner = project.plan_of(task)
+    """Checks that the data that edges deliver to a used plan is compatible with the plan's inputs."""
+    inner = project.used_plan(task)
     is_unclear = has_wrong_type(task.origin.at("with"), dict)
-    passed = {reference.name for reference in references_within(task.arguments) if reference.namespace == "needs"}
+    passed_names = {reference.name for reference in nested_references(task.arguments) if reference.namespace == "needs"}
     for name, value in task.arguments.items():
         reference = whole_reference(value)
         expected = inner.inputs.get(name) if inner else None
         if reference is None or expected is None:
             continue
-        at = task.origin.at("with", name)
+        origin = task.origin.at("with", name)
         if expected.secret and reference.namespace in ("needs", "run"):
             message = f"input '{name}' is secret, but data from edges is recorded"
-            yield at.finding("F018", message, "pass a secret input: ${{ inputs.NAME }}")
+            yield origin.finding("F018", message, "pass a secret input: ${{ inputs.NAME }}")
             continue
         need = next((n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name), None)
         if reference.namespace == "run":
-            yield from _check_agreement(Type.of(TEXT), "run.id", expected.schema, at)
+            yield from _check_compatibility(Type.of(TEXT), "run.id", expected.schema, origin)
         elif reference.namespace == "needs" and need and need.task in plan.tasks:
-            found = types.of_value(plan.tasks[need.task], need)
+            found = types.value_type(plan.tasks[need.task], need)
             if isinstance(found, Type):
-                yield from _check_agreement(found, need.task, expected.schema, at)
+                yield from _check_compatibility(found, need.task, expected.schema, origin)
     for need in task.needs:
-        if need.kind is EdgeKind.DATA and need.name not in passed and need.task in plan.tasks and not is_unclear:
+        if need.kind is EdgeKind.DATA and need.name not in passed_names and need.task in plan.tasks and not is_unclear:
             message = f"the data of '{need.name}' is not passed to the used plan"
             hint = f"pass it with 'with: {{input: ${{{{ needs.{need.name} }}}}}}', or make it an order edge"
             yield need.origin.finding("F311", message, hint)
 
 
-def _unknown_pointer(found: UnknownPointer, upstream: Task, origin: Origin) -> ManifestFinding:
+def _unknown_pointer_finding(found: UnknownPointer, upstream: Task, origin: Origin) -> ManifestFinding:
     message = f"the output of '{upstream.id}' cannot contain '{found.token}': {found.reason}"
     hint = hint_for(found.token, found.known, "available") if found.known else None
     if upstream.uses is None and upstream.output is None:

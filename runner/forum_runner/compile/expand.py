@@ -10,21 +10,21 @@ from forum_runner.compile import matrix, task_document
 from forum_runner.compile.inputs import check_argument
 from forum_runner.compile.project import MAX_EDGES, MAX_TEXT, Project
 from forum_runner.compile.references import (
-    only_as_a_whole,
-    references_in,
-    references_within,
-    texts_of,
+    nested_references,
+    partial_reference_finding,
+    task_texts,
+    text_references,
     whole_reference,
 )
 from forum_runner.compile.scope import Binding, EdgeInput, KnownInput, PlanScope, RunFactInput, UnsetInput
-from forum_runner.compile.value_source import ValueSource, last_tasks, tasks_in, value_of
+from forum_runner.compile.value_source import ValueSource, final_tasks, tasks_in, value_source
 from forum_runner.finding import ManifestFinding, Place
 from forum_runner.model import EdgeKind, OutputSelection, Plan, PlanInput, Task
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandedTask:
-    """A task of the wave plan, and the ids that it depends on."""
+    """A task of the wave plan, and the ids of the tasks that it depends on."""
 
     document: dict[str, Any]
     upstreams: tuple[str, ...]
@@ -55,7 +55,7 @@ def expand(project: Project, bindings: Mapping[str, Binding]) -> ExpandedPlan:
     expander.expand(PlanScope(project.root, "", bindings))
     result = expander.result
     for name, output in project.root.outputs.items():
-        result.outputs[name] = value_of(project, project.root, "", output, matrix.literal_values(output.matrix))
+        result.outputs[name] = value_source(project, project.root, "", output, matrix.literal_values(output.matrix))
     return result
 
 
@@ -70,22 +70,22 @@ class _Expander:
             for suffix, values in self.project.instances(task):
                 if self.result.excess:
                     return
-                inner = self.project.plan_of(task)
+                inner = self.project.used_plan(task)
                 if inner is not None:
-                    self._expand_used(task, inner, scope, scope.prefix + name + suffix, values)
+                    self._expand_used_plan(task, inner, scope, scope.prefix + name + suffix, values)
                 else:
-                    self._add(task, scope, scope.prefix + name + suffix, values)
+                    self._add_task(task, scope, scope.prefix + name + suffix, values)
 
-    def _expand_used(self, task: Task, inner: Plan, scope: PlanScope, id_: str, values: Mapping[str, Any]) -> None:
+    def _expand_used_plan(self, task: Task, inner: Plan, scope: PlanScope, id_: str, values: Mapping[str, Any]) -> None:
         bindings = {
-            name: self._argument(task, declared, scope, values) for name, declared in sorted(inner.inputs.items())
+            name: self._bind_argument(task, declared, scope, values) for name, declared in sorted(inner.inputs.items())
         }
-        needed = [id_ for need in task.needs for id_ in self._ids(need, scope, values)]
-        after = tuple(dict.fromkeys(needed)) if task.needs else scope.after
+        needed = [id_ for need in task.needs for id_ in self._upstream_ids(need, scope, values)]
+        upstreams = tuple(dict.fromkeys(needed)) if task.needs else scope.upstreams
         conditions = (*scope.conditions, *self._conditions(task, scope, values))
-        self.expand(PlanScope(inner, id_ + "/", bindings, after, conditions))
+        self.expand(PlanScope(inner, id_ + "/", bindings, upstreams, conditions))
 
-    def _argument(self, task: Task, declared: PlanInput, scope: PlanScope, values: Mapping[str, Any]) -> Binding:
+    def _bind_argument(self, task: Task, declared: PlanInput, scope: PlanScope, values: Mapping[str, Any]) -> Binding:
         if declared.name not in task.arguments:
             return KnownInput(declared.default)
         argument = task.arguments[declared.name]
@@ -93,33 +93,33 @@ class _Expander:
         if reference and reference.namespace == "needs":
             need = next(n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name)
             expects = tuple(schema for schema in (need.expects, declared.schema) if schema is not None)
-            return EdgeInput(self._value(need, scope, values), expects, need.max_bytes)
+            return EdgeInput(self._value_source(need, scope, values), expects, need.max_bytes)
         if reference and reference.namespace == "run":
             return RunFactInput(reference.name)
         if reference and reference.namespace == "inputs":
             binding = scope.bindings[reference.name]
             if isinstance(binding, EdgeInput):
-                more = (declared.schema,) if declared.schema is not None else ()
-                return EdgeInput(binding.value, (*binding.expects, *more), binding.max_bytes)
+                own_schema = (declared.schema,) if declared.schema is not None else ()
+                return EdgeInput(binding.value, (*binding.expects, *own_schema), binding.max_bytes)
             if not isinstance(binding, KnownInput):
                 return binding
-        at = task.origin.at("with", declared.name)
-        for reference, binding in scope.bound(references_within(argument)):
+        origin = task.origin.at("with", declared.name)
+        for reference, binding in scope.input_bindings(nested_references(argument)):
             if not isinstance(binding, KnownInput):
-                self._report(() if isinstance(binding, UnsetInput) else [only_as_a_whole(reference, at)])
+                self._report(() if isinstance(binding, UnsetInput) else [partial_reference_finding(reference, origin)])
                 return UnsetInput()
-        value = scope.filled(argument, values)
-        self._report(check_argument(declared, value, at))
+        value = scope.fill(argument, values)
+        self._report(check_argument(declared, value, origin))
         return KnownInput(value)
 
     def _report(self, findings: Iterable[ManifestFinding]) -> None:
-        """Adds one finding per place: further instances of a matrix would only repeat it."""
+        """Adds at most one finding per place. Other instances of a matrix would only repeat it."""
         for finding in findings:
             if finding.place not in self.reported:
                 self.reported.add(finding.place)
                 self.result.findings.append(finding)
 
-    def _add(self, task: Task, scope: PlanScope, id_: str, values: Mapping[str, Any]) -> None:
+    def _add_task(self, task: Task, scope: PlanScope, id_: str, values: Mapping[str, Any]) -> None:
         document = task_document.plain_fields(task, self.project)
         self._collect_schemas(task)
         conditions = [*scope.conditions, *self._conditions(task, scope, values)]
@@ -129,54 +129,55 @@ class _Expander:
         if needs:
             document["needs"] = needs
         if task.foreach:
-            source = self._value(task.foreach, scope, values)
+            source = self._value_source(task.foreach, scope, values)
             document["foreach"] = {"from": source, "as": task.foreach.name, "max": task.foreach.max}
             upstreams = (*upstreams, *tasks_in(source))
         if values:
             document["matrix"] = dict(values)
         if task.instruction is not None:
-            document["instruction"] = scope.parts(task.instruction, values)
+            document["instruction"] = scope.fill_text(task.instruction, values)
             self.result.characters += sum(map(len, document["instruction"]))
         if task.run is not None:
-            document["run"] = [scope.parts(text, values) for text in task.run]
+            document["run"] = [scope.fill_text(text, values) for text in task.run]
             self.result.characters += sum(len(part) for text in document["run"] for part in text)
         if task.done_when:
-            document["done_when"] = [scope.parts(text, values) for text in task.done_when]
+            document["done_when"] = [scope.fill_text(text, values) for text in task.done_when]
         if task.accept:
-            document["accept"] = task_document.accept_documents(task, lambda text: scope.parts(text, values))
+            document["accept"] = task_document.accept_documents(task, lambda text: scope.fill_text(text, values))
         if task.gate is not None:
-            document["gate"] = task_document.gate_document(task.gate, scope.parts(task.gate.question, values))
+            document["gate"] = task_document.gate_document(task.gate, scope.fill_text(task.gate.question, values))
         self.result.edges += len(upstreams)
         self.result.tasks[id_] = ExpandedTask(document, upstreams)
 
     def _edges(
         self, task: Task, scope: PlanScope, values: Mapping[str, Any], conditions: list[dict[str, Any]]
     ) -> tuple[list[Any], tuple[str, ...]]:
-        """Order edges by task, then data edges by name, and the ids of all their upstreams.
+        """The order edges by task, then the data edges by name; and the ids of all upstream tasks.
 
-        The first tasks of a used plan depend on what the plan needs, and each task on the tasks of its conditions.
+        The first tasks of a used plan also depend on the upstreams of the plan. Each task depends on the tasks of its
+        conditions.
         """
-        before = set(scope.after) if not task.needs and not task.foreach else set()
+        order_ids = set(scope.upstreams) if not task.needs and not task.foreach else set()
         data: dict[str, dict[str, Any]] = {}
         for need in task.needs:
             if need.kind is EdgeKind.ORDER:
-                before |= set(self._ids(need, scope, values))
+                order_ids |= set(self._upstream_ids(need, scope, values))
             else:
                 expects = (need.expects,) if need.expects is not None else ()
-                value = self._value(need, scope, values)
+                value = self._value_source(need, scope, values)
                 data[need.name] = task_document.data_edge(need.name, value, expects, need.max_bytes)
         if scope.has_edge_inputs:
             data |= self._input_edges(task, scope)
-        if not before and not data and not conditions:
+        if not order_ids and not data and not conditions:
             return [], ()
         data_ids = {id_ for edge in data.values() for id_ in tasks_in(edge["from"])}
-        before |= {id_ for condition in conditions for id_ in tasks_in(condition["from"])} - data_ids
-        order = sorted(before)
+        order_ids |= {id_ for condition in conditions for id_ in tasks_in(condition["from"])} - data_ids
+        order = sorted(order_ids)
         edges = [{"edge": "order", "task": id_} for id_ in order] + [data[name] for name in sorted(data)]
         return edges, (*order, *sorted(data_ids))
 
     def _input_edges(self, task: Task, scope: PlanScope) -> dict[str, dict[str, Any]]:
-        names = {r.name for text, _ in texts_of(task) for r in references_in(text) if r.namespace == "inputs"}
+        names = {r.name for text, _ in task_texts(task) for r in text_references(text) if r.namespace == "inputs"}
         edges = {}
         for name in names:
             binding = scope.bindings[name]
@@ -191,35 +192,39 @@ class _Expander:
             return []
         schema = task.when.output
         self.result.schemas[schema.digest] = schema.value
-        source = self._value(task.when, scope, values)
+        source = self._value_source(task.when, scope, values)
         return [{"from": source, "matches": schema.digest}]
 
-    def _value(self, selection: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> ValueSource:
-        chosen = self._chosen(selection, scope, values)
-        return value_of(self.project, scope.plan, scope.prefix, selection, chosen)
+    def _value_source(self, selection: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> ValueSource:
+        selected = self._selected_values(selection, scope, values)
+        return value_source(self.project, scope.plan, scope.prefix, selection, selected)
 
-    def _ids(self, need: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> list[str]:
-        return last_tasks(self.project, scope.plan, scope.prefix, need.task, self._chosen(need, scope, values))
+    def _upstream_ids(self, need: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> list[str]:
+        return final_tasks(
+            self.project, scope.plan, scope.prefix, need.task, self._selected_values(need, scope, values)
+        )
 
-    def _chosen(self, selection: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> dict[str, str]:
-        """The selected value on each axis, without axes whose value is not known at compile time."""
-        chosen = {}
+    def _selected_values(
+        self, selection: OutputSelection, scope: PlanScope, values: Mapping[str, Any]
+    ) -> dict[str, str]:
+        """The selected value on each axis. Axes whose value is not known at compile time are left out."""
+        selected = {}
         for axis, value in selection.matrix.items():
             if not isinstance(value, tuple):
-                chosen[axis] = matrix.as_text(value)
+                selected[axis] = matrix.as_text(value)
                 continue
-            at = selection.origin.at("matrix", axis)
-            unknown = [b for _, b in scope.bound(references_in(value)) if not isinstance(b, KnownInput)]
+            origin = selection.origin.at("matrix", axis)
+            unknown = [b for _, b in scope.input_bindings(text_references(value)) if not isinstance(b, KnownInput)]
             if unknown:
                 message = f"axis '{axis}' is selected by a value that is not known at compile time"
-                self._report([] if isinstance(unknown[0], UnsetInput) else [at.finding("F307", message)])
+                self._report([] if isinstance(unknown[0], UnsetInput) else [origin.finding("F307", message)])
                 continue
-            text = "".join(str(part) for part in scope.parts(value, values))
-            problems = list(matrix.check_value(scope.plan.tasks[selection.task], axis, text, at))
+            text = "".join(str(part) for part in scope.fill_text(value, values))
+            problems = list(matrix.check_value(scope.plan.tasks[selection.task], axis, text, origin))
             self._report(problems)
             if not problems:
-                chosen[axis] = text
-        return chosen
+                selected[axis] = text
+        return selected
 
     def _collect_schemas(self, task: Task) -> None:
         if not (task.output or task.needs or task.accept):

@@ -1,4 +1,4 @@
-"""Checks the values of inputs: known, complete, valid, and no secret in a file that is recorded."""
+"""Checks input values: each input exists and has a valid value, and no recorded file contains a secret."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMMAND_LINE = Place("(command line)")
 
 @dataclass(frozen=True, slots=True)
 class SchemaMismatch:
-    """Why a value does not match its schema, and which part of it."""
+    """A part of a value that does not match its schema, and the reason."""
 
     path: Path
     reason: str
@@ -34,6 +34,7 @@ class SchemaMismatch:
 
 
 def schema_mismatch(value: Any, schema: Schema | None) -> SchemaMismatch | None:
+    """The first reason why a value does not match its schema, if any."""
     if schema is None:
         return None
     error = next(iter(_validator(schema).iter_errors(value)), None)
@@ -51,12 +52,12 @@ def _validator(schema: Schema) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(schema.value, offline=True)
 
 
-def typed(values: Mapping[str, InputValue], plan: Plan) -> dict[str, InputValue]:
-    """Converts text from the command line to the types of the inputs: `1.10` stays text if the input is text."""
-    return {name: _typed(item, plan.inputs.get(name)) for name, item in values.items()}
+def parse_values(values: Mapping[str, InputValue], plan: Plan) -> dict[str, InputValue]:
+    """Parses text from the command line according to the type of each input: `1.10` stays text if the input is text."""
+    return {name: _parse_value(item, plan.inputs.get(name)) for name, item in values.items()}
 
 
-def _typed(item: InputValue, declared: PlanInput | None) -> InputValue:
+def _parse_value(item: InputValue, declared: PlanInput | None) -> InputValue:
     if not item.is_text or declared is None or declared.schema is None:
         return item
     if "string" in Type.of(declared.schema.value).kinds():
@@ -67,16 +68,16 @@ def _typed(item: InputValue, declared: PlanInput | None) -> InputValue:
     return replace(item, value=documents[0].value) if len(documents) == 1 else item
 
 
-def check_declared(plan: Plan) -> Iterator[ManifestFinding]:
+def check_input_declarations(plan: Plan) -> Iterator[ManifestFinding]:
     """Checks the declarations of a plan's inputs."""
     for item in plan.inputs.values():
-        at = item.origin.at("default")
+        origin = item.origin.at("default")
         if item.secret and item.has_default:
             message = f"input '{item.name}' is secret and cannot have a default"
-            yield at.key_finding("F018", message, "pass it when the run starts")
-        elif item.has_default and (wrong := schema_mismatch(item.default, item.schema)):
-            message = f"the default of input '{item.name}' does not match its schema: {wrong.reason}"
-            yield at.at(*wrong.path).finding("F017", message, wrong.hint)
+            yield origin.key_finding("F018", message, "pass it when the run starts")
+        elif item.has_default and (mismatch := schema_mismatch(item.default, item.schema)):
+            message = f"the default of input '{item.name}' does not match its schema: {mismatch.reason}"
+            yield origin.at(*mismatch.path).finding("F017", message, mismatch.hint)
 
 
 def check_values(
@@ -96,16 +97,16 @@ def check_values(
             yield from _check_secret(declared, item)
         elif item.problem is not None:
             yield ManifestFinding("F017", COMMAND_LINE, f"invalid value for input '{name}': {item.problem}")
-        elif wrong := schema_mismatch(item.value, declared.schema):
-            place = item.origin.at(*wrong.path).place() if item.origin else COMMAND_LINE
-            message = f"input '{name}' does not match its schema: {wrong.reason}"
-            yield ManifestFinding("F017", place, message, wrong.hint if item.origin else None)
-    meant = _meant(values, plan)
+        elif mismatch := schema_mismatch(item.value, declared.schema):
+            place = item.origin.at(*mismatch.path).place() if item.origin else COMMAND_LINE
+            message = f"input '{name}' does not match its schema: {mismatch.reason}"
+            yield ManifestFinding("F017", place, message, mismatch.hint if item.origin else None)
+    intended = _intended_inputs(values, plan)
     for name, declared in plan.inputs.items():
         if (
             require_all_inputs
             and name not in values
-            and name not in meant
+            and name not in intended
             and not declared.has_default
             and not declared.secret
         ):
@@ -114,7 +115,7 @@ def check_values(
 
 
 def _check_secret(declared: PlanInput, item: InputValue) -> Iterator[ManifestFinding]:
-    """The finding does not reveal the value, or point to the line that contains it."""
+    """Checks a secret input. A finding about its value neither contains the value nor points to its line."""
     if item.origin and not item.is_private:
         message = f"input '{declared.name}' is secret and cannot be set in a manifest"
         yield item.origin.finding("F018", message, "pass it when the run starts")
@@ -125,35 +126,35 @@ def _check_secret(declared: PlanInput, item: InputValue) -> Iterator[ManifestFin
 def check_arguments(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
     """Checks the arguments of used plans. Values with references are checked during expansion."""
     for task in plan.tasks.values():
-        inner = project.plan_of(task)
+        inner = project.used_plan(task)
         if inner is None or has_wrong_type(task.origin.at("with"), dict):
             continue
         for name, value in task.arguments.items():
-            at = task.origin.at("with", name)
+            origin = task.origin.at("with", name)
             declared = inner.inputs.get(name)
             if declared is None:
                 hint = hint_for(name, inner.inputs, "inputs")
-                yield at.key_finding("F707", f"the plan used by '{task.id}' has no input '{name}'", hint)
+                yield origin.key_finding("F707", f"the plan used by '{task.id}' has no input '{name}'", hint)
             elif not holds_reference(value):
-                yield from check_argument(declared, value, at)
-        meant = _meant(task.arguments, inner)
+                yield from check_argument(declared, value, origin)
+        intended = _intended_inputs(task.arguments, inner)
         for name, declared in inner.inputs.items():
-            if name not in task.arguments and name not in meant and not declared.has_default:
+            if name not in task.arguments and name not in intended and not declared.has_default:
                 message = f"the plan used by '{task.id}' requires input '{name}'"
                 yield task.origin.at("uses").finding("F706", message, f"add 'with: {{{name}: ...}}'")
 
 
-def check_argument(declared: PlanInput, value: Any, at: Origin) -> Iterator[ManifestFinding]:
+def check_argument(declared: PlanInput, value: Any, origin: Origin) -> Iterator[ManifestFinding]:
     if declared.secret:
         message = f"input '{declared.name}' is secret and cannot be set in a manifest"
-        yield at.finding("F018", message, "pass a secret input: ${{ inputs.NAME }}")
-    elif wrong := schema_mismatch(value, declared.schema):
-        message = f"input '{declared.name}' does not match its schema: {wrong.reason}"
-        # The value of a reference is not written here, so a hint on its syntax would mislead.
-        hint = None if holds_reference(raw_value(at)) else wrong.hint
-        yield at.at(*wrong.path).finding("F017", message, hint)
+        yield origin.finding("F018", message, "pass a secret input: ${{ inputs.NAME }}")
+    elif mismatch := schema_mismatch(value, declared.schema):
+        message = f"input '{declared.name}' does not match its schema: {mismatch.reason}"
+        # The value comes from a reference, so a hint on the syntax here would mislead.
+        hint = None if holds_reference(raw_value(origin)) else mismatch.hint
+        yield origin.at(*mismatch.path).finding("F017", message, hint)
 
 
-def _meant(names: Iterable[str], plan: Plan) -> set[str | None]:
-    """The inputs that misspelled names probably refer to: they are not reported as missing too."""
+def _intended_inputs(names: Iterable[str], plan: Plan) -> set[str | None]:
+    """The inputs that misspelled names probably refer to, so that they are not also reported as missing."""
     return {suggest(name, plan.inputs) for name in names if name not in plan.inputs}

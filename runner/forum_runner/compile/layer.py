@@ -1,4 +1,4 @@
-"""Assigns tasks to waves: each to the earliest wave that its edges allow, then split to fit `max_parallel`."""
+"""Assigns each task to the earliest wave that its edges allow, and splits waves to fit `max_parallel`."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,24 +6,24 @@ from forum_runner.compile.digraph import reverse
 
 
 def layer(upstreams: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Waves before splitting: a task is one wave after its latest upstream; waves are sorted by id.
+    """The waves before splitting. Each task is one wave after its latest upstream task; each wave is sorted by id.
 
     The edges must have no cycles.
     """
     needed = {task: set(others) for task, others in upstreams.items()}
     downstreams = reverse(needed)
-    missing = {task: len(others) for task, others in needed.items()}
-    wave = sorted(task for task, count in missing.items() if count == 0)
+    unfinished = {task: len(others) for task, others in needed.items()}
+    wave = sorted(task for task, count in unfinished.items() if count == 0)
     waves = []
     while wave:
         waves.append(wave)
-        following = []
+        next_wave = []
         for task in wave:
             for downstream in downstreams[task]:
-                missing[downstream] -= 1
-                if missing[downstream] == 0:
-                    following.append(downstream)
-        wave = sorted(following)
+                unfinished[downstream] -= 1
+                if unfinished[downstream] == 0:
+                    next_wave.append(downstream)
+        wave = sorted(next_wave)
     return waves
 
 

@@ -22,11 +22,13 @@ def instance_count(task: Task) -> int:
 
 
 def instances(task: Task) -> list[tuple[str, Mapping[str, Any]]]:
-    """The suffix of each instance's id and its values, in the order of the ids."""
+    """The id suffix and the values of each instance, in the order of the ids."""
     if not task.matrix:
         return [("", {})]
     axes = sorted(task.matrix)
-    combinations = [dict(zip(axes, chosen, strict=True)) for chosen in product(*(task.matrix[axis] for axis in axes))]
+    combinations = [
+        dict(zip(axes, selected, strict=True)) for selected in product(*(task.matrix[axis] for axis in axes))
+    ]
     suffixed = (
         (matrix_suffix({axis: as_text(value) for axis, value in values.items()}), values) for values in combinations
     )
@@ -42,57 +44,57 @@ def as_text(value: Any) -> str:
 def check_matrix(task: Task) -> Iterator[ManifestFinding]:
     if task.matrix is None:
         return
-    at = task.origin.at("matrix")
-    if raw_value(at) == {}:
-        yield at.key_finding("F701", f"the matrix of '{task.id}' has no axis")
+    origin = task.origin.at("matrix")
+    if raw_value(origin) == {}:
+        yield origin.key_finding("F701", f"the matrix of '{task.id}' has no axis")
     for axis, values in task.matrix.items():
-        if raw_value(at.at(axis)) == []:
-            yield at.at(axis).key_finding("F701", f"axis '{axis}' of the matrix has no values")
-        seen: dict[str, int] = {}
+        if raw_value(origin.at(axis)) == []:
+            yield origin.at(axis).key_finding("F701", f"axis '{axis}' of the matrix has no values")
+        indexes: dict[str, int] = {}
         for index, value in enumerate(values):
             text = as_text(value)
-            if text in seen:
-                yield at.at(axis, index).finding("F703", f"axis '{axis}' of the matrix contains '{text}' twice")
-            seen[text] = index
+            if text in indexes:
+                yield origin.at(axis, index).finding("F703", f"axis '{axis}' of the matrix contains '{text}' twice")
+            indexes[text] = index
     count = instance_count(task)
     if count > MAX_INSTANCES:
-        yield at.key_finding(
+        yield origin.key_finding(
             "F702", f"the matrix of '{task.id}' has {count:,} instances; the limit is {MAX_INSTANCES:,}"
         )
 
 
-def check_choice(upstream: Task, chosen: Mapping[str, Any], at: Origin) -> Iterator[ManifestFinding]:
-    """Checks an edge that selects instances; `at` is its `matrix`."""
+def check_selected_instances(upstream: Task, selected: Mapping[str, Any], origin: Origin) -> Iterator[ManifestFinding]:
+    """Checks an edge that selects instances of `upstream`; `origin` is the origin of its `matrix`."""
     declared = upstream.origin.at("matrix")
-    for axis, value in sorted(chosen.items()):
+    for axis, value in sorted(selected.items()):
         if not is_present(declared):
             if has_unknown_worker(upstream):
                 continue
-            yield at.at(axis).key_finding("F307", f"'{upstream.id}' has no matrix to select from")
+            yield origin.at(axis).key_finding("F307", f"'{upstream.id}' has no matrix to select from")
         elif not upstream.matrix:
             continue
         elif axis in upstream.matrix:
-            if (text := _literal(value)) is not None:
-                yield from check_value(upstream, axis, text, at.at(axis))
+            if (text := _literal_text(value)) is not None:
+                yield from check_value(upstream, axis, text, origin.at(axis))
         elif not is_present(declared.at(axis)):
             message = f"the matrix of '{upstream.id}' has no axis '{axis}'"
-            yield at.at(axis).key_finding("F307", message, hint_for(axis, upstream.matrix, "axes"))
+            yield origin.at(axis).key_finding("F307", message, hint_for(axis, upstream.matrix, "axes"))
 
 
-def check_value(upstream: Task, axis: str, text: str, at: Origin) -> Iterator[ManifestFinding]:
+def check_value(upstream: Task, axis: str, text: str, origin: Origin) -> Iterator[ManifestFinding]:
     known = [as_text(item) for item in (upstream.matrix or {}).get(axis, ())]
-    is_read = known and len(known) == len(raw_value(upstream.origin.at("matrix", axis)))
-    if is_read and text not in known:
+    is_complete = known and len(known) == len(raw_value(upstream.origin.at("matrix", axis)))
+    if is_complete and text not in known:
         message = f"axis '{axis}' of '{upstream.id}' has no value '{text}'"
-        yield at.finding("F307", message, hint_for(text, known, "values"))
+        yield origin.finding("F307", message, hint_for(text, known, "values"))
 
 
 def literal_values(selected: Mapping[str, Any]) -> dict[str, str]:
     """The selected values without references, as text."""
-    return {axis: text for axis, value in selected.items() if (text := _literal(value)) is not None}
+    return {axis: text for axis, value in selected.items() if (text := _literal_text(value)) is not None}
 
 
-def _literal(value: Any) -> str | None:
+def _literal_text(value: Any) -> str | None:
     if not isinstance(value, tuple):
         return as_text(value)
     return None if any(isinstance(part, Reference) for part in value) else "".join(map(str, value))

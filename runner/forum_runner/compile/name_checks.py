@@ -1,4 +1,4 @@
-"""Checks that names are defined (agents, adapters, tiers, tasks), and that each task gives its agent work it can do."""
+"""Checks that names are defined (agents, adapters, tiers, tasks), and that each task fits the adapters of its agent."""
 
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
@@ -14,7 +14,7 @@ from forum_runner.model import Agent, Plan, Policy, Reference, Roster, ScriptAns
 from forum_runner.wave_plan.unit_id import task_of_numbered, without_instances
 
 # These fields belong to the tasks of a used plan, not to the task that uses it.
-_NOT_WITH_USES = (
+_FORBIDDEN_WITH_USES = (
     "instruction run output done_when accept retry escalate budget gate foreach "
     "allow_failure idempotent sensitive cache"
 ).split()
@@ -32,14 +32,14 @@ def check_roster(roster: Roster) -> Iterator[ManifestFinding]:
             message = f"'{folder}' leaves the workspace"
             yield adapter.origin.at("cwd").finding("F120", message, "write a relative path with '/'")
     for agent in roster.agents.values():
-        at = agent.origin
+        origin = agent.origin
         for tier, name in agent.adapters.items():
             if name not in roster.adapters:
-                place = at.at("adapters", tier) if agent.is_tiered else at.at("adapter")
+                place = origin.at("adapters", tier) if agent.is_tiered else origin.at("adapter")
                 yield place.finding("F011", *_unknown_adapter(name, roster))
         if agent.adapters and agent.tier not in agent.adapters:
             message = f"agent '{agent.name}' starts at tier '{agent.tier}', but has no adapter for it"
-            yield at.at("tier").finding("F014", message, _tiers(agent))
+            yield origin.at("tier").finding("F014", message, _tiers_hint(agent))
 
 
 def check_rates(policy: Policy, roster: Roster) -> Iterator[ManifestFinding]:
@@ -59,16 +59,19 @@ def check_answers(answers: tuple[ScriptAnswer, ...], project: Project) -> Iterat
 
 
 def check_answer_ids(answers: tuple[ScriptAnswer, ...], tasks: Mapping[str, ExpandedTask]) -> Iterator[ManifestFinding]:
-    """An answer names a task as in its plan, by its id, or, for an instance of a foreach, by its number."""
+    """Checks the task names of a script against the expanded plan.
+
+    An answer can name a task as in its plan, by its id or, for an instance of a foreach, by its number.
+    """
     if not answers:
         return
     known = {name for id_ in tasks for name in (id_, without_instances(id_))}
     known |= {name.rpartition("/")[2] for name in known}
-    numbered = {name for name in known if name in tasks and "foreach" in tasks[name].document}
+    foreach_tasks = {name for name in known if name in tasks and "foreach" in tasks[name].document}
     for answer in answers:
         if answer.task is None or answer.task in known:
             continue
-        if task_of_numbered(answer.task) not in numbered:
+        if task_of_numbered(answer.task) not in foreach_tasks:
             yield _unknown_task(answer.task, known, answer.origin, "expanded plan")
 
 
@@ -90,9 +93,9 @@ def check_names(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
 
 def _check_uses(task: Task) -> Iterator[ManifestFinding]:
     if task.agent is not None or task.lane is not None:
-        # Which fields are allowed depends on which of the two is removed.
+        # The task has both. The allowed fields depend on which of the two the user removes.
         return
-    for field in _NOT_WITH_USES:
+    for field in _FORBIDDEN_WITH_USES:
         if getattr(task, field) not in (None, (), False):
             message = f"'{field}' is not allowed with 'uses'"
             yield task.origin.at(field).key_finding("F312", message, "set it on the tasks of the used plan")
@@ -123,11 +126,11 @@ def _check_escalation(task: Task, project: Project) -> Iterator[ManifestFinding]
         agent = None
     rank = agent.tier.rank if agent else -1
     for index, tier in enumerate(task.escalate):
-        at = task.origin.at("escalate", index)
+        origin = task.origin.at("escalate", index)
         if agent and tier not in agent.adapters:
-            yield at.finding("F014", f"agent '{agent.name}' has no adapter for tier '{tier}'", _tiers(agent))
+            yield origin.finding("F014", f"agent '{agent.name}' has no adapter for tier '{tier}'", _tiers_hint(agent))
         elif tier.rank <= rank and tier not in task.escalate[:index]:
-            yield at.finding(
+            yield origin.finding(
                 "F313", f"tier '{tier}' is not higher than the one before", "order: cheap, capable, frontier"
             )
         rank = max(rank, tier.rank)
@@ -140,10 +143,10 @@ def _has_invalid_adapters(agent: Agent) -> bool:
 
 
 def _check_work(task: Task, project: Project) -> Iterator[ManifestFinding]:
-    """A task that runs a program has `run`; any other task has `instruction`."""
+    """Checks that the task has `run` if its adapters run programs, and `instruction` otherwise."""
     adapters = [adapter for _, adapter in project.ladder(task)]
     if task.lane is not None and task.agent is None:
-        yield from _check_routed(task, project)
+        yield from _check_routed_task(task, project)
     if not adapters:
         return
     takes_run = [adapter for adapter in adapters if adapter.takes_run]
@@ -163,16 +166,16 @@ def _check_work(task: Task, project: Project) -> Iterator[ManifestFinding]:
         yield from _check_instruction(task)
 
 
-def _check_routed(task: Task, project: Project) -> Iterator[ManifestFinding]:
+def _check_routed_task(task: Task, project: Project) -> Iterator[ManifestFinding]:
     if task.run is not None:
         yield task.origin.at("run").key_finding(
             "F310", "a routed task cannot have 'run'", "set 'agent' instead of 'lane'"
         )
     elif not task.instruction:
         yield from _check_instruction(task)
-    agents = project.instructable()
-    everyone = project.roster.agents.values() if project.roster else ()
-    if not agents and all(project.adapter(agent.adapters.get(agent.tier)) for agent in everyone):
+    agents = project.instructable_agents()
+    all_agents = project.roster.agents.values() if project.roster else ()
+    if not agents and all(project.adapter(agent.adapters.get(agent.tier)) for agent in all_agents):
         message = f"the roster has no agent to which task '{task.id}' can be routed"
         yield task.origin.at("lane").finding("F316", message, "agents that run programs do not accept an instruction")
     for index, tier in enumerate(task.escalate):
@@ -182,23 +185,23 @@ def _check_routed(task: Task, project: Project) -> Iterator[ManifestFinding]:
 
 
 def _check_instruction(task: Task) -> Iterator[ManifestFinding]:
-    at = task.origin.at("instruction")
+    origin = task.origin.at("instruction")
     message = f"task '{task.id}' has no instruction"
-    if raw_value(at) == "":
-        yield at.finding("F308", message, "it is empty")
-    elif not is_present(at):
+    if raw_value(origin) == "":
+        yield origin.finding("F308", message, "it is empty")
+    elif not is_present(origin):
         yield task.origin.key_finding("F308", message, "add 'instruction'")
 
 
-def _check_program(program: Text, at: Origin) -> Iterator[ManifestFinding]:
-    """The program must be known at compile time: the policy allows programs by name."""
+def _check_program(program: Text, origin: Origin) -> Iterator[ManifestFinding]:
+    """Checks that the program is known at compile time, because the policy allows programs by name."""
     if any(isinstance(part, Reference) for part in program):
-        yield at.finding("F310", "the program cannot be a reference")
-    elif not program and raw_value(at) == "":
-        yield at.finding("F310", "the program has no name")
+        yield origin.finding("F310", "the program cannot be a reference")
+    elif not program and raw_value(origin) == "":
+        yield origin.finding("F310", "the program has no name")
 
 
-def _tiers(agent: Agent) -> str:
+def _tiers_hint(agent: Agent) -> str:
     tiers = sorted(agent.adapters.keys(), key=lambda tier: tier.rank)
     return f"tiers: {', '.join(tiers)}"
 

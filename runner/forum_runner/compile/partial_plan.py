@@ -1,4 +1,4 @@
-"""A part of a wave plan: the tasks that names select, and the plan with only those tasks."""
+"""Selects a part of a wave plan: finds tasks by name and reduces the plan to them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 import orjson
 
 from forum_runner.compile.digraph import reachable, reverse
-from forum_runner.compile.wave_plan_writer import with_digest
+from forum_runner.compile.wave_plan_writer import add_digest
 from forum_runner.errors import UsageError
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.wave_plan.plan_value import read_value
@@ -23,20 +23,20 @@ class Dependencies:
         self.upstream = {name: task.depends_on for name, task in self.tasks.items()}
         self.downstream = reverse(self.upstream)
 
-    def named(self, reference: str) -> set[str]:
+    def find_tasks(self, reference: str) -> set[str]:
         """The tasks that a name refers to: one by its id, all instances of a task, or all tasks of a used plan.
 
         Any step of the path may omit the instance.
         """
         steps = reference.split("/")
-        found = {name for name in self.tasks if _leads_to(steps, name.split("/"))}
-        if not found:
+        tasks = {name for name in self.tasks if _matches(steps, name.split("/"))}
+        if not tasks:
             hint = hint_for(reference, self._names(), "tasks")
             raise UsageError(f"no task named '{reference}' in the plan" + (f"; {hint}" if hint else ""))
-        return found
+        return tasks
 
-    def all_named(self, references: Iterable[str]) -> set[str]:
-        return {task for name in references for task in self.named(name)}
+    def find_all_tasks(self, references: Iterable[str]) -> set[str]:
+        return {task for name in references for task in self.find_tasks(name)}
 
     def _names(self) -> set[str]:
         """The names that refer to tasks, without instances."""
@@ -50,19 +50,21 @@ class Dependencies:
         return reachable(tasks, self.downstream)
 
 
-def _leads_to(steps: Sequence[str], path: Sequence[str]) -> bool:
+def _matches(steps: Sequence[str], path: Sequence[str]) -> bool:
     """Whether a path starts with these steps, or with instances of them."""
     pairs = zip(steps, path, strict=False)
-    return len(steps) <= len(path) and all(step in (own, without_instances(own)) for step, own in pairs)
+    return len(steps) <= len(path) and all(
+        step in (path_step, without_instances(path_step)) for step, path_step in pairs
+    )
 
 
-def keep_tasks(data: bytes, keep: Collection[str]) -> bytes:
-    """The wave plan with only these tasks. Outputs that depend on other tasks are left out."""
+def select_tasks(data: bytes, tasks: Collection[str]) -> bytes:
+    """Reduces a wave plan to these tasks. Outputs that depend on other tasks are left out."""
     wave_plan = orjson.loads(data)
     document = {name: value for name, value in wave_plan.items() if name not in ("bundle", "digest")}
-    document["tasks"] = {name: task for name, task in wave_plan["tasks"].items() if name in keep}
-    waves = ([name for name in wave if name in keep] for wave in wave_plan["waves"])
+    document["tasks"] = {name: task for name, task in wave_plan["tasks"].items() if name in tasks}
+    waves = ([name for name in wave if name in tasks] for wave in wave_plan["waves"])
     document["waves"] = [wave for wave in waves if wave]
     outputs = wave_plan["outputs"].items()
-    document["outputs"] = {name: value for name, value in outputs if set(read_value(value).tasks()) <= set(keep)}
-    return with_digest(document, wave_plan["bundle"])[1]
+    document["outputs"] = {name: value for name, value in outputs if set(read_value(value).tasks()) <= set(tasks)}
+    return add_digest(document, wave_plan["bundle"])[1]

@@ -30,7 +30,7 @@ def is_allowed(name: str, allowed: Iterable[str]) -> bool:
 
 
 def is_host_allowed(url: str, allowed: Iterable[str]) -> bool:
-    """`name` allows every port, `name:port` one port, `*.name` all subdomains."""
+    """Whether a pattern allows the host. `name` allows every port, `name:port` one port, `*.name` all subdomains."""
     if not is_url(url):
         return False
     parts = urlsplit(url)
@@ -46,11 +46,11 @@ def is_host_allowed(url: str, allowed: Iterable[str]) -> bool:
 
 
 def candidates(project: Project) -> list[Agent]:
-    """The agents to which a task can be routed: those that accept an instruction and that the policy allows."""
+    """The agents to which a task can be routed: they accept an instruction, and the policy allows them."""
     if project.policy is None:
         return []
     allow = project.policy.allow
-    agents = (agent for agent in project.instructable() if is_allowed(agent.name, allow.agents))
+    agents = (agent for agent in project.instructable_agents() if is_allowed(agent.name, allow.agents))
     return [agent for agent in agents if is_allowed(agent.adapters.get(agent.tier, ""), allow.adapters)]
 
 
@@ -60,7 +60,7 @@ def _allowed_adapters(agent: Agent, project: Project) -> list[str]:
 
 
 def usable_adapters(task: Task, project: Project) -> list[RosterAdapter]:
-    """The adapters that a task can use: those of its worker, of its judges and, with a lane, of all candidates."""
+    """The adapters of a task's agent, of its judges and, if the task is routed, of all candidates."""
     names = [judge.adapters.get(judge.tier) for judge in project.judges(task)]
     if task.lane is not None:
         names += [name for agent in candidates(project) for name in _allowed_adapters(agent, project)]
@@ -69,44 +69,44 @@ def usable_adapters(task: Task, project: Project) -> list[RosterAdapter]:
 
 
 def reachable_adapters(project: Project) -> dict[str, RosterAdapter]:
-    """The adapters that the tasks can use."""
+    """The adapters that at least one task can use, by name."""
     distinct = {(task.agent, task.escalate, task.lane, task.accept): task for task in project.tasks()}
     return {adapter.name: adapter for task in distinct.values() for adapter in usable_adapters(task, project)}
 
 
 def check_allow_lists(policy: Policy, roster: Roster) -> Iterator[ManifestFinding]:
-    """An unknown name in an allow-list is probably misspelled."""
+    """Reports names in allow-lists that the roster does not define. They are probably misspelled."""
     for kind, names, known in (
         ("agents", policy.allow.agents, roster.agents),
         ("adapters", policy.allow.adapters, roster.adapters),
     ):
-        at = policy.origin.at("allow", kind)
+        origin = policy.origin.at("allow", kind)
         for name in names:
             if name != ANY and name not in known:
                 message = f"the policy allows {kind.removesuffix('s')} '{name}', which the roster does not define"
-                yield at.at(raw_value(at).index(name)).finding("F506", message, hint_for(name, known, kind))
+                yield origin.at(raw_value(origin).index(name)).finding("F506", message, hint_for(name, known, kind))
 
 
 def check_permissions(project: Project) -> Iterator[ManifestFinding]:
     if project.policy is None:
         return
     allow = project.policy.allow
-    routed = candidates(project)
-    is_routable = bool(routed) or not project.instructable()
-    refused: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
+    routable = candidates(project)
+    is_routable = bool(routable) or not project.instructable_agents()
+    refused_adapters: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
     for task in project.tasks():
         key = (task.agent, task.escalate)
-        if key not in refused:
+        if key not in refused_adapters:
             names = (adapter.name for _, adapter in project.ladder(task))
-            refused[key] = [name for name in names if not is_allowed(name, allow.adapters)]
-        for name in refused[key]:
+            refused_adapters[key] = [name for name in names if not is_allowed(name, allow.adapters)]
+        for name in refused_adapters[key]:
             yield _refused_adapter(name, task.agent, task.origin)
         yield from _check_task(task, project, allow)
         if task.lane is not None and not is_routable:
             message = f"the policy allows no agent to which task '{task.id}' can be routed"
             yield task.origin.at("lane").finding("F501", message)
         elif task.lane is not None:
-            yield from _check_routed_tiers(task, routed, allow)
+            yield from _check_routed_tiers(task, routable, allow)
     for adapter in reachable_adapters(project).values():
         yield from _check_adapter(adapter, allow)
 
@@ -120,49 +120,49 @@ def _check_task(task: Task, project: Project, allow: Allow) -> Iterator[Manifest
         if check.command is not None:
             yield from _check_program(check.command, check.origin.at("command"), allow)
         if judge := project.agent(check.agent):
-            yield from _check("agents", judge.name, check.origin.at("agent"), allow)
+            yield from _check_allowed("agents", judge.name, check.origin.at("agent"), allow)
             adapter = project.adapter(judge.adapters.get(judge.tier))
             if adapter and not is_allowed(adapter.name, allow.adapters):
                 yield _refused_adapter(adapter.name, judge.name, check.origin)
 
 
-def _check_routed_tiers(task: Task, routed: Iterable[Agent], allow: Allow) -> Iterator[ManifestFinding]:
+def _check_routed_tiers(task: Task, routable: Iterable[Agent], allow: Allow) -> Iterator[ManifestFinding]:
     """Each tier to which a routed task escalates needs an allowed adapter of at least one candidate."""
     for index, tier in enumerate(task.escalate):
-        offered = [agent.adapters[tier] for agent in routed if tier in agent.adapters]
-        if offered and not any(is_allowed(name, allow.adapters) for name in offered):
-            why = ", to which the routed task could escalate"
-            yield _refusal("adapters", offered[0], task.origin.at("escalate", index), why)
+        adapter_names = [agent.adapters[tier] for agent in routable if tier in agent.adapters]
+        if adapter_names and not any(is_allowed(name, allow.adapters) for name in adapter_names):
+            detail = ", to which the routed task could escalate"
+            yield _refusal("adapters", adapter_names[0], task.origin.at("escalate", index), detail)
 
 
-def _check_program(command: tuple[Text, ...], at: Origin, allow: Allow) -> Iterator[ManifestFinding]:
+def _check_program(command: tuple[Text, ...], origin: Origin, allow: Allow) -> Iterator[ManifestFinding]:
     program = command[0] if command else ()
     if len(program) == 1 and isinstance(program[0], str):
-        yield from _check("commands", program[0], at.at(0), allow)
+        yield from _check_allowed("commands", program[0], origin.at(0), allow)
 
 
 def _check_adapter(adapter: RosterAdapter, allow: Allow) -> Iterator[ManifestFinding]:
-    at = adapter.origin
+    origin = adapter.origin
     if adapter.argv:
-        yield from _check("commands", adapter.argv[0], at.at("argv", 0), allow)
+        yield from _check_allowed("commands", adapter.argv[0], origin.at("argv", 0), allow)
     if adapter.base_url and is_url(adapter.base_url) and not is_host_allowed(adapter.base_url, allow.hosts):
-        yield _refusal("hosts", urlsplit(adapter.base_url).netloc, at.at("base_url"))
+        yield _refusal("hosts", urlsplit(adapter.base_url).netloc, origin.at("base_url"))
     for index, name in enumerate(adapter.env):
-        yield from _check("env", name, at.at("env", index), allow)
+        yield from _check_allowed("env", name, origin.at("env", index), allow)
     for field, name in adapter.env_fields.items():
-        yield from _check("env", name, at.at(field), allow)
+        yield from _check_allowed("env", name, origin.at(field), allow)
 
 
-def _check(kind: str, name: str, at: Origin, allow: Allow) -> Iterator[ManifestFinding]:
+def _check_allowed(kind: str, name: str, origin: Origin, allow: Allow) -> Iterator[ManifestFinding]:
     if not is_allowed(name, getattr(allow, kind)):
-        yield _refusal(kind, name, at)
+        yield _refusal(kind, name, origin)
 
 
 def _refused_adapter(name: str, agent: str | None, origin: Origin) -> ManifestFinding:
     return _refusal("adapters", name, origin.at("agent"), f", which agent '{agent}' uses")
 
 
-def _refusal(kind: str, name: str, at: Origin, why: str = "") -> ManifestFinding:
+def _refusal(kind: str, name: str, origin: Origin, detail: str = "") -> ManifestFinding:
     code, noun = _REFUSALS[kind]
     hint = f"to allow it, add '{name}' to 'allow.{kind}' in the policy"
-    return at.finding(code, f"the policy does not allow {noun} '{name}'{why}", hint)
+    return origin.finding(code, f"the policy does not allow {noun} '{name}'{detail}", hint)

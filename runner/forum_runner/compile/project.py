@@ -25,7 +25,10 @@ Ladder = list[tuple[Tier, RosterAdapter]]
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A part that could not be read is None; checks that need it are skipped."""
+    """A root plan with its roster, its policy and all used plans.
+
+    A part that could not be read is None, and checks that need it are skipped.
+    """
 
     root: Plan
     roster: Roster | None
@@ -42,7 +45,7 @@ class Project:
             self._instances[id(task)] = instances(task)
         return self._instances[id(task)]
 
-    def plan_of(self, task: Task) -> Plan | None:
+    def used_plan(self, task: Task) -> Plan | None:
         """The plan that a task uses."""
         return self.used.get(task.origin) if task.uses is not None else None
 
@@ -54,16 +57,16 @@ class Project:
         """The tasks of every plan, before expansion."""
         return (task for plan in self.plans() for task in plan.tasks.values())
 
-    def inner_first(self) -> Iterator[Plan]:
+    def plans_inner_first(self) -> Iterator[Plan]:
         """Every plan once, after the plans that it uses."""
-        done: set[int] = set()
+        visited: set[int] = set()
 
         def visit(plan: Plan) -> Iterator[Plan]:
             for task in plan.tasks.values():
-                inner = self.plan_of(task)
-                if inner is not None and id(inner) not in done:
+                inner = self.used_plan(task)
+                if inner is not None and id(inner) not in visited:
                     yield from visit(inner)
-            done.add(id(plan))
+            visited.add(id(plan))
             yield plan
 
         return visit(self.root)
@@ -76,11 +79,11 @@ class Project:
         found = self.roster.adapters.get(name) if self.roster and name else None
         return found if found and found.type else None
 
-    def instructable(self) -> list[Agent]:
-        """The agents that accept an instruction: all but those whose adapter runs a task's program."""
+    def instructable_agents(self) -> list[Agent]:
+        """The agents that accept an instruction. An agent whose adapter runs programs does not."""
         agents = self.roster.agents.values() if self.roster else ()
-        first = ((agent, self.adapter(agent.adapters.get(agent.tier))) for agent in agents)
-        return [agent for agent, adapter in first if adapter and not adapter.takes_run]
+        pairs = ((agent, self.adapter(agent.adapters.get(agent.tier))) for agent in agents)
+        return [agent for agent, adapter in pairs if adapter and not adapter.takes_run]
 
     def ladder(self, task: Task) -> Ladder:
         """The tiers of a task with their adapters; unknown adapters are left out."""
@@ -88,8 +91,8 @@ class Project:
         if key not in self._ladders:
             agent = self.agent(task.agent)
             tiers = (agent.tier, *task.escalate) if agent else ()
-            rungs = [(tier, self.adapter(agent.adapters.get(tier))) for tier in tiers if agent]
-            self._ladders[key] = [(tier, adapter) for tier, adapter in rungs if adapter is not None]
+            steps = [(tier, self.adapter(agent.adapters.get(tier))) for tier in tiers if agent]
+            self._ladders[key] = [(tier, adapter) for tier, adapter in steps if adapter is not None]
         return self._ladders[key]
 
     def judges(self, task: Task) -> list[Agent]:
@@ -98,7 +101,7 @@ class Project:
 
 
 def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[ManifestFinding]]:
-    """The plan of each `uses`, and a finding for each loop of plans."""
+    """The plan of each `uses`, by the origin of its task, and a finding for each loop of plans."""
     used: dict[Origin, Plan] = {}
     findings: list[ManifestFinding] = []
     heights: dict[int, int] = {}
@@ -108,17 +111,17 @@ def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[
         for task in sorted(plan.tasks.values(), key=lambda task: task.id):
             if task.uses is None:
                 continue
-            at = task.origin.at("uses")
-            inner = find(task.uses, at)
+            origin = task.origin.at("uses")
+            inner = find(task.uses, origin)
             if inner is None:
                 continue
             outer = (*path, plan)
-            if any(inner is one for one in outer):
-                start = next(index for index, one in enumerate(outer) if inner is one)
-                loop = " -> ".join(_reference_to(one) for one in (*outer[start:], inner))
-                findings.append(at.finding("F705", f"recursive plan: {loop}"))
+            if any(inner is outer_plan for outer_plan in outer):
+                start = next(index for index, outer_plan in enumerate(outer) if inner is outer_plan)
+                loop = " -> ".join(_reference_to(outer_plan) for outer_plan in (*outer[start:], inner))
+                findings.append(origin.finding("F705", f"recursive plan: {loop}"))
             elif len(outer) + heights.get(id(inner), 1) > MAX_PLAN_DEPTH:
-                findings.append(at.finding("F709", f"plans are nested more than {MAX_PLAN_DEPTH} levels deep"))
+                findings.append(origin.finding("F709", f"plans are nested more than {MAX_PLAN_DEPTH} levels deep"))
             else:
                 used[task.origin] = inner
                 if id(inner) not in heights:
@@ -131,21 +134,21 @@ def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[
 
 
 def check_size(project: Project) -> Iterator[ManifestFinding]:
-    at = project.root.origin.at("tasks")
+    origin = project.root.origin.at("tasks")
     total = _expanded_sizes(project, lambda plan: plan.tasks.values())[id(project.root)]
     if total > MAX_TASKS:
-        yield at.key_finding("F708", f"the plan expands to {total:,} tasks; the limit is {MAX_TASKS:,}")
+        yield origin.key_finding("F708", f"the plan expands to {total:,} tasks; the limit is {MAX_TASKS:,}")
     if max(_expanded_sizes(project, _tasks_of_outputs).values()) > MAX_EDGES:
-        yield at.key_finding("F708", f"the outputs of used plans expand to more than {MAX_EDGES:,} values")
+        yield origin.key_finding("F708", f"the outputs of used plans expand to more than {MAX_EDGES:,} values")
 
 
-def _expanded_sizes(project: Project, counted: Callable[[Plan], Iterable[Task]]) -> dict[int, int]:
-    """The number of the counted tasks of each plan after expansion, by the plan's identity."""
+def _expanded_sizes(project: Project, select_tasks: Callable[[Plan], Iterable[Task]]) -> dict[int, int]:
+    """The number of selected tasks in each plan after expansion, by the id() of the plan."""
     sizes: dict[int, int] = {}
-    for plan in project.inner_first():
+    for plan in project.plans_inner_first():
         sizes[id(plan)] = sum(
-            instance_count(task) * (sizes[id(inner)] if (inner := project.plan_of(task)) else 1)
-            for task in counted(plan)
+            instance_count(task) * (sizes[id(inner)] if (inner := project.used_plan(task)) else 1)
+            for task in select_tasks(plan)
         )
     return sizes
 
@@ -155,7 +158,7 @@ def _tasks_of_outputs(plan: Plan) -> list[Task]:
 
 
 def _reference_to(plan: Plan) -> str:
-    """A plan as `uses` would refer to it; an inline plan has no name."""
+    """The reference that `uses` would need for a plan. An inline plan has no name."""
     document = plan.origin.document
     if plan.origin.path:
         return f"{document.file}: {plan.origin.path[-1]}"

@@ -16,35 +16,35 @@ from forum_runner.model import EdgeKind, Plan, Reference, Task, Text
 _RUN_FACTS = ("id",)
 
 
-def texts_of(task: Task) -> Iterator[tuple[Text, Origin]]:
-    """The texts of a task that may contain any reference."""
-    at = task.origin
+def task_texts(task: Task) -> Iterator[tuple[Text, Origin]]:
+    """The texts of a task that can contain references, each with its origin."""
+    origin = task.origin
     if task.instruction is not None:
-        yield task.instruction, at.at("instruction")
+        yield task.instruction, origin.at("instruction")
     for index, text in enumerate(task.run or ()):
-        yield text, at.at("run", index)
+        yield text, origin.at("run", index)
     for index, text in enumerate(task.done_when):
-        yield text, at.at("done_when", index)
+        yield text, origin.at("done_when", index)
     for check in task.accept:
         for index, text in enumerate(check.command or ()):
             yield text, check.origin.at("command", index)
     if task.gate is not None:
-        yield task.gate.question, at.at("gate", "question")
+        yield task.gate.question, origin.at("gate", "question")
 
 
-def references_in(text: Text) -> Iterator[Reference]:
+def text_references(text: Text) -> Iterator[Reference]:
     return (part for part in text if isinstance(part, Reference))
 
 
-def references_within(value: Any) -> Iterator[Reference]:
+def nested_references(value: Any) -> Iterator[Reference]:
     """The references in a value of `with`, at any depth."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list):
         for item in value:
-            yield from references_within(item)
+            yield from nested_references(item)
     elif isinstance(value, str) and "${{" in value:
-        yield from references_in(parse_text(value)[0])
+        yield from text_references(parse_text(value)[0])
 
 
 def whole_reference(value: Any) -> Reference | None:
@@ -62,34 +62,34 @@ def data_names(task: Task) -> set[str]:
 
 def check_references(plan: Plan) -> Iterator[ManifestFinding]:
     for task in plan.tasks.values():
-        for text, origin in texts_of(task):
+        for text, origin in task_texts(task):
             # Most texts are one plain string.
             if len(text) > 1 or (text and not isinstance(text[0], str)):
-                for reference in references_in(text):
-                    yield from _check(reference, task, plan, origin)
+                for reference in text_references(text):
+                    yield from _check_reference(reference, task, plan, origin)
         for selection in task.selections:
-            for axis, chosen in selection.matrix.items():
-                yield from _check_choice(chosen, task, plan, selection.origin.at("matrix", axis))
+            for axis, value in selection.matrix.items():
+                yield from _check_selected_value(value, task, plan, selection.origin.at("matrix", axis))
         if task.arguments:
             yield from _check_arguments(task.arguments, task, plan, task.origin.at("with"))
     for output in plan.outputs.values():
-        for axis, chosen in output.matrix.items():
-            for reference in references_in(chosen) if isinstance(chosen, tuple) else ():
+        for axis, value in output.matrix.items():
+            for reference in text_references(value) if isinstance(value, tuple) else ():
                 place = output.origin.at("matrix", axis).place_of(reference.source)
                 yield ManifestFinding("F020", place, "an output cannot select instances by a reference")
 
 
-def _check(reference: Reference, task: Task, plan: Plan, origin: Origin) -> Iterator[ManifestFinding]:
+def _check_reference(reference: Reference, task: Task, plan: Plan, origin: Origin) -> Iterator[ManifestFinding]:
     name = reference.name
     match reference.namespace:
         case "inputs":
-            known, what = set(plan.inputs), f"the plan has no input '{name}'"
+            known, message = set(plan.inputs), f"the plan has no input '{name}'"
         case "matrix":
-            known, what = set(task.matrix or ()), f"task '{task.id}' has no matrix axis '{name}'"
+            known, message = set(task.matrix or ()), f"task '{task.id}' has no matrix axis '{name}'"
         case "run":
-            known, what = set(_RUN_FACTS), f"a run has no '{name}'"
+            known, message = set(_RUN_FACTS), f"a run has no '{name}'"
         case _:
-            known, what = data_names(task), f"no data edge delivers '{name}' to task '{task.id}'"
+            known, message = data_names(task), f"no data edge delivers '{name}' to task '{task.id}'"
     if name in known:
         return
     place = origin.place_of(reference.source)
@@ -98,27 +98,27 @@ def _check(reference: Reference, task: Task, plan: Plan, origin: Origin) -> Iter
         hint = "make it a data edge"
         yield ManifestFinding("F304", place, f"the edge from '{name}' is an order edge and delivers no data", hint)
     elif edge is not None:
-        yield ManifestFinding("F020", place, what, f"the edge from '{name}' delivers it as '{edge.name}'")
-    elif not _may_exist(reference, task, plan):
-        yield ManifestFinding("F020", place, what, hint_for(name, known, f"{reference.namespace} here"))
+        yield ManifestFinding("F020", place, message, f"the edge from '{name}' delivers it as '{edge.name}'")
+    elif not _is_unreadable(reference, task, plan):
+        yield ManifestFinding("F020", place, message, hint_for(name, known, f"{reference.namespace} here"))
 
 
-def _may_exist(reference: Reference, task: Task, plan: Plan) -> bool:
+def _is_unreadable(reference: Reference, task: Task, plan: Plan) -> bool:
     """Whether the target is present but invalid, so that it could not be read."""
     if reference.namespace == "matrix":
-        at = task.origin.at("matrix")
-        return has_wrong_type(at, dict) or is_present(at.at(reference.name))
+        origin = task.origin.at("matrix")
+        return has_wrong_type(origin, dict) or is_present(origin.at(reference.name))
     if reference.namespace == "inputs":
         return has_wrong_type(plan.origin.at("inputs"), dict)
     return reference.namespace == "needs" and has_unclear_edges(task, plan)
 
 
-def _check_choice(chosen: Any, task: Task, plan: Plan, origin: Origin) -> Iterator[ManifestFinding]:
-    if not isinstance(chosen, tuple):
+def _check_selected_value(value: Any, task: Task, plan: Plan, origin: Origin) -> Iterator[ManifestFinding]:
+    if not isinstance(value, tuple):
         return
-    for reference in references_in(chosen):
+    for reference in text_references(value):
         if reference.namespace in ("matrix", "inputs"):
-            yield from _check(reference, task, plan, origin)
+            yield from _check_reference(reference, task, plan, origin)
         else:
             place = origin.place_of(reference.source)
             yield ManifestFinding("F020", place, "only matrix values and inputs can select instances")
@@ -139,14 +139,14 @@ def _check_arguments(value: Any, task: Task, plan: Plan, origin: Origin) -> Iter
                 "F019", origin.place_of(problem.source, last=problem.is_last), problem.message, REFERENCE_HINT
             )
         is_argument = len(origin.path) == len(task.origin.path) + 2
-        for reference in references_in(text):
-            yield from _check(reference, task, plan, origin)
+        for reference in text_references(text):
+            yield from _check_reference(reference, task, plan, origin)
             if reference.namespace in ("needs", "run") and not (is_argument and whole_reference(value)):
-                yield only_as_a_whole(reference, origin)
+                yield partial_reference_finding(reference, origin)
 
 
-def only_as_a_whole(reference: Reference, origin: Origin) -> ManifestFinding:
-    """A value that is not known at compile time cannot be part of a longer text."""
+def partial_reference_finding(reference: Reference, origin: Origin) -> ManifestFinding:
+    """The finding for a reference inside a longer text whose value is not known at compile time."""
     message = f"'{reference.namespace}.{reference.name}' can only be passed as a whole value"
     hint = f"write only '{reference.source}' as the value of an input"
     return ManifestFinding("F314", origin.place_of(reference.source), message, hint)

@@ -1,4 +1,4 @@
-"""A plan during expansion: what its inputs are bound to, and how they are substituted in its texts."""
+"""A plan during expansion: binds its inputs and substitutes references in its texts."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class KnownInput:
 
 @dataclass(frozen=True, slots=True)
 class SecretInput:
-    """An input whose value is passed when the run starts; `name` is its name in the workflow."""
+    """A secret input, whose value is passed when the run starts. `name` is its name in the workflow."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeInput:
-    """An input of a used plan that an edge delivers during the run; `expects` are the schemas of edge and inputs."""
+    """An input of a used plan that an edge delivers during the run. Its value must match all schemas in `expects`."""
 
     value: ValueSource
     expects: tuple[Schema, ...]
@@ -60,23 +60,23 @@ class PlanScope:
     plan: Plan
     prefix: str
     bindings: Mapping[str, Binding]
-    after: tuple[str, ...] = ()
+    upstreams: tuple[str, ...] = ()
     conditions: tuple[dict[str, Any], ...] = ()
 
     @property
     def has_edge_inputs(self) -> bool:
         return bool(self.prefix) and any(isinstance(binding, EdgeInput) for binding in self.bindings.values())
 
-    def bound(self, references: Iterable[Reference]) -> list[tuple[Reference, Binding]]:
+    def input_bindings(self, references: Iterable[Reference]) -> list[tuple[Reference, Binding]]:
         """The references to inputs, each with the binding of its input."""
         return [(r, self.bindings[r.name]) for r in references if r.namespace == "inputs"]
 
-    def filled(self, value: Any, values: Mapping[str, Any]) -> Any:
-        """A value of `with` with its references resolved; a value that is only a reference keeps its type."""
+    def fill(self, value: Any, values: Mapping[str, Any]) -> Any:
+        """Resolves the references in a value of `with`. A value that is only a reference keeps its type."""
         if isinstance(value, Mapping):
-            return {name: self.filled(item, values) for name, item in value.items()}
+            return {name: self.fill(item, values) for name, item in value.items()}
         if isinstance(value, list):
-            return [self.filled(item, values) for item in value]
+            return [self.fill(item, values) for item in value]
         if not isinstance(value, str) or "${{" not in value:
             return value
         reference = whole_reference(value)
@@ -84,20 +84,20 @@ class PlanScope:
             return values[reference.name]
         if reference and isinstance(binding := self.bindings[reference.name], KnownInput):
             return binding.value
-        return "".join(str(part) for part in self.parts(parse_text(value)[0], values))
+        return "".join(str(part) for part in self.fill_text(parse_text(value)[0], values))
 
-    def parts(self, text: Text, values: Mapping[str, Any]) -> list[Part]:
-        """The text with known references resolved; adjacent strings are joined."""
+    def fill_text(self, text: Text, values: Mapping[str, Any]) -> list[Part]:
+        """Resolves the known references in a text and joins adjacent strings."""
         parts: list[Part] = []
         for part in text:
-            filled = part if isinstance(part, str) else self._filled_reference(part, values)
-            if isinstance(filled, str) and parts and isinstance(parts[-1], str):
-                parts[-1] += filled
-            elif filled != "":
-                parts.append(filled)
+            value = part if isinstance(part, str) else self._fill_reference(part, values)
+            if isinstance(value, str) and parts and isinstance(parts[-1], str):
+                parts[-1] += value
+            elif value != "":
+                parts.append(value)
         return parts
 
-    def _filled_reference(self, reference: Reference, values: Mapping[str, Any]) -> Part:
+    def _fill_reference(self, reference: Reference, values: Mapping[str, Any]) -> Part:
         if reference.namespace == "matrix":
             return matrix.as_text(values[reference.name])
         if reference.namespace == "needs":

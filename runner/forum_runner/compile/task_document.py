@@ -14,6 +14,7 @@ _FLAGS = ("allow_failure", "idempotent", "sensitive", "cache")
 
 
 def plain_fields(task: Task, project: Project) -> dict[str, Any]:
+    """The fields of a task without text, edges and conditions."""
     document: dict[str, Any] = {flag: True for flag in _FLAGS if getattr(task, flag)}
     if task.agent is not None:
         document["agent"] = task.agent
@@ -36,7 +37,7 @@ def budget_document(budget: Budget) -> dict[str, int]:
 
 
 def present_fields(value: object, *names: str) -> dict[str, Any]:
-    """The fields of these names that have a value."""
+    """The fields with these names that are not None."""
     fields = ((name, getattr(value, name)) for name in names)
     return {name: content for name, content in fields if content is not None}
 
@@ -59,8 +60,8 @@ def data_edge(name: str, value: Mapping[str, Any], expects: Iterable[Schema], ma
     return edge
 
 
-def accept_documents(task: Task, filled: Callable[[Text], list[Any]]) -> list[dict[str, Any]]:
-    """Cheap checks first: schemas, then commands, then judges; otherwise in the order of the manifest."""
+def accept_documents(task: Task, fill: Callable[[Text], list[Any]]) -> list[dict[str, Any]]:
+    """The acceptance checks, cheap ones first: schemas, commands, judges, each in the order of the manifest."""
     schemas: list[dict[str, Any]] = [{"schema": check.schema.digest} for check in task.accept if check.schema]
-    commands = [{"command": [filled(text) for text in check.command]} for check in task.accept if check.command]
+    commands = [{"command": [fill(text) for text in check.command]} for check in task.accept if check.command]
     return schemas + commands + [{"agent": check.agent} for check in task.accept if check.agent]

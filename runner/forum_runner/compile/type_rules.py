@@ -1,6 +1,6 @@
 """Static checks of JSON Schemas: whether a pointer can have a target, and whether two schemas are compatible.
 
-Reports only what is certain. An undecided edge passes; its data is validated on delivery.
+Only certain problems are reported. Other edges pass, and their data is validated on delivery.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ class Type:
         """An object type. Each field keeps its own root, so that its references still resolve."""
         return cls.of({"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False})
 
-    def below(self, *nodes: Any) -> Type:
-        """The type that satisfies all of the nodes."""
+    def derive(self, *nodes: Any) -> Type:
+        """The type of a value that must match all of the nodes, with references relative to the same root."""
         if len(nodes) == 1:
             return nodes[0] if isinstance(nodes[0], Type) else Type(self.root, nodes[0])
         return Type(self.root, {"allOf": list(nodes)})
 
     def conjuncts(self) -> Iterator[Mapping[str, Any]]:
         """The schemas that must all match, with references and `allOf` resolved."""
-        waiting, seen = [self.node], set()
-        while waiting:
-            node = waiting.pop()
+        pending, visited = [self.node], set()
+        while pending:
+            node = pending.pop()
             if node is False:
                 yield {"enum": []}
-            if not isinstance(node, Mapping) or id(node) in seen:
+            if not isinstance(node, Mapping) or id(node) in visited:
                 continue
-            seen.add(id(node))
+            visited.add(id(node))
             yield node
-            waiting += node.get("allOf", ())
+            pending += node.get("allOf", ())
             if "$ref" in node:
-                waiting.append(pointer.look_up(self.root, unquote(node["$ref"][1:])))
+                pending.append(pointer.look_up(self.root, unquote(node["$ref"][1:])))
 
     def kinds(self, known: dict[int, frozenset[str]] | None = None, depth: int = 0) -> frozenset[str]:
         """The JSON types that a value may have. `known` caches the results by schema."""
@@ -70,22 +70,26 @@ class Type:
             return known.get(id(self.node), _ALL)
         known[id(self.node)] = kinds = _ALL
         for node in self.conjuncts():
-            kinds &= _own_kinds(node)
+            kinds &= _kinds_of_node(node)
             for keyword in ("anyOf", "oneOf"):
                 if keyword in node:
-                    branches = [self.below(branch).kinds(known, depth + 1) for branch in node[keyword]]
+                    branches = [self.derive(branch).kinds(known, depth + 1) for branch in node[keyword]]
                     kinds &= frozenset().union(*branches)
         known[id(self.node)] = kinds
         return kinds
 
     def choices(self) -> list[Any] | None:
         """The allowed values, if they are listed; for several lists, their intersection."""
-        found: list[Any] | None = None
+        choices: list[Any] | None = None
         for node in self.conjuncts():
             for listed in ([node["const"]] if "const" in node else None, node.get("enum")):
                 if listed is not None:
-                    found = list(listed) if found is None else [a for a in found if any(_same(a, b) for b in listed)]
-        return found
+                    choices = (
+                        list(listed)
+                        if choices is None
+                        else [a for a in choices if any(_is_equal(a, b) for b in listed)]
+                    )
+        return choices
 
     def required(self) -> set[str]:
         return {name for node in self.conjuncts() for name in node.get("required", ())}
@@ -107,7 +111,7 @@ class UnknownPointer:
 def select(type_: Type, path: str) -> Type | UnknownPointer:
     """The type of the pointer's target."""
     for token in pointer.tokens(path):
-        step = _step(type_, token)
+        step = _child_type(type_, token)
         if isinstance(step, UnknownPointer):
             return step
         type_ = step
@@ -115,27 +119,27 @@ def select(type_: Type, path: str) -> Type | UnknownPointer:
 
 
 def incompatibility(delivered: Type, expected: Type, compared: dict[_Pair, _Types] | None = None) -> str | None:
-    """Why no value can match both types, if that is certain. `compared` are the pairs already compared."""
+    """Why no value can match both types, or None if one might. `compared` holds the pairs already compared."""
     compared = {} if compared is None else compared
     pair = (id(delivered.node), id(expected.node))
     if pair in compared or len(compared) >= _MAX_COMPARED:
         return None
-    # Keep the types, so that their ids are not reused.
+    # Keep the types alive, so that their ids are not reused.
     compared[pair] = (delivered, expected)
     delivered_kinds, expected_kinds = delivered.kinds(), expected.kinds()
     shared = delivered_kinds & expected_kinds
     if not shared:
-        return f"expected {_listed(expected_kinds)}, but got {_listed(delivered_kinds)}"
+        return f"expected {_list_kinds(expected_kinds)}, but got {_list_kinds(delivered_kinds)}"
     delivered_choices, expected_choices = delivered.choices(), expected.choices()
     if delivered_choices is not None and expected_choices is not None:
-        if not any(_same(a, b) for a in delivered_choices for b in expected_choices):
+        if not any(_is_equal(a, b) for a in delivered_choices for b in expected_choices):
             return "none of the possible values is expected"
         return None
     if shared != {"object"}:
         return None
     for name in sorted(expected.required()):
-        objects = delivered.below(delivered.node, {"type": "object"})
-        inner_delivered, inner_expected = _step(objects, name), _step(expected, name)
+        objects = delivered.derive(delivered.node, {"type": "object"})
+        inner_delivered, inner_expected = _child_type(objects, name), _child_type(expected, name)
         if isinstance(inner_delivered, UnknownPointer):
             return f"expected '{name}', which can never exist"
         if isinstance(inner_expected, Type):
@@ -145,18 +149,18 @@ def incompatibility(delivered: Type, expected: Type, compared: dict[_Pair, _Type
     return None
 
 
-def _step(type_: Type, token: str) -> Type | UnknownPointer:
+def _child_type(type_: Type, token: str) -> Type | UnknownPointer:
     kinds = type_.kinds()
     if not kinds & {"object", "array"}:
-        return UnknownPointer(token, f"it is {_listed(kinds)}")
+        return UnknownPointer(token, f"it is {_list_kinds(kinds)}")
     if {"object", "array"} <= kinds:
-        return type_.below(True)
+        return type_.derive(True)
     if "object" in kinds:
-        return _member(type_, token)
-    return _item(type_, token)
+        return _property_type(type_, token)
+    return _item_type(type_, token)
 
 
-def _member(type_: Type, name: str) -> Type | UnknownPointer:
+def _property_type(type_: Type, name: str) -> Type | UnknownPointer:
     children = []
     for node in type_.conjuncts():
         properties = node.get("properties", {})
@@ -168,10 +172,10 @@ def _member(type_: Type, name: str) -> Type | UnknownPointer:
             return UnknownPointer(name, f"it has no '{name}'", tuple(sorted(properties)))
         elif "additionalProperties" in node:
             children.append(node["additionalProperties"])
-    return type_.below(*children)
+    return type_.derive(*children)
 
 
-def _item(type_: Type, token: str) -> Type | UnknownPointer:
+def _item_type(type_: Type, token: str) -> Type | UnknownPointer:
     if not (token.isascii() and token.isdecimal()) or (len(token) > 1 and token.startswith("0")):
         return UnknownPointer(token, f"it is an array, and '{token}' is not an index")
     index, children = int(token), []
@@ -185,10 +189,10 @@ def _item(type_: Type, token: str) -> Type | UnknownPointer:
             return UnknownPointer(token, f"it has at most {len(first)} items")
         elif "items" in node:
             children.append(node["items"])
-    return type_.below(*children)
+    return type_.derive(*children)
 
 
-def _own_kinds(node: Mapping[str, Any]) -> frozenset[str]:
+def _kinds_of_node(node: Mapping[str, Any]) -> frozenset[str]:
     kinds = _ALL
     if "type" in node:
         names = node["type"] if isinstance(node["type"], list) else [node["type"]]
@@ -207,10 +211,10 @@ def _kind_of(value: Any) -> str:
     return kinds[type(value)]
 
 
-def _same(a: Any, b: Any) -> bool:
+def _is_equal(a: Any, b: Any) -> bool:
     return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 
-def _listed(kinds: frozenset[str]) -> str:
+def _list_kinds(kinds: frozenset[str]) -> str:
     names = sorted({_NAMES[kind] for kind in kinds})
     return " or ".join(names) if names else "nothing"

@@ -1,6 +1,7 @@
 """The source of a delivered value, as the wave plan records it.
 
-`{task}` is one task's output, `{each}` the outputs of a foreach's instances; `{list}` and `{object}` combine others.
+`{task}` is the output of one task, `{each}` the outputs of the instances of a foreach. `{list}` and `{object}` combine
+other sources.
 """
 
 from __future__ import annotations
@@ -17,39 +18,39 @@ from forum_runner.wave_plan.unit_id import matrix_suffix
 ValueSource = dict[str, Any]
 
 
-def value_of(
-    project: Project, plan: Plan, prefix: str, selection: OutputSelection, chosen: dict[str, str]
+def value_source(
+    project: Project, plan: Plan, prefix: str, selection: OutputSelection, selected: dict[str, str]
 ) -> ValueSource:
-    """The source of a selected value in a plan that is expanded under `prefix`; `chosen` selects instances by axis."""
+    """The source of a selected value in a plan whose ids start with `prefix`. `selected` selects instances by axis."""
     task, id_ = plan.tasks[selection.task], prefix + selection.task
     values = [
-        _of_instance(project, task, id_ + suffix, selection.select)
-        for suffix in _selected_suffixes(project, task, chosen)
+        _instance_source(project, task, id_ + suffix, selection.select)
+        for suffix in _selected_suffixes(project, task, selected)
     ]
-    return {"list": values} if task.matrix and set(chosen) != set(task.matrix) else values[0]
+    return {"list": values} if task.matrix and set(selected) != set(task.matrix) else values[0]
 
 
-def last_tasks(project: Project, plan: Plan, prefix: str, name: str, chosen: dict[str, str]) -> list[str]:
-    """The ids that end a task: for a used plan, its tasks on which no other depends."""
+def final_tasks(project: Project, plan: Plan, prefix: str, name: str, selected: dict[str, str]) -> list[str]:
+    """The ids of the last tasks of a task: itself, or the tasks of its used plan on which no other task depends."""
     task = plan.tasks[name]
-    ids = [prefix + name + suffix for suffix in _selected_suffixes(project, task, chosen)]
-    inner = project.plan_of(task)
+    ids = [prefix + name + suffix for suffix in _selected_suffixes(project, task, selected)]
+    inner = project.used_plan(task)
     if inner is None:
         return ids
     needed = {need.task for t in inner.tasks.values() for need in t.needs}
     needed |= {t.foreach.task for t in inner.tasks.values() if t.foreach}
-    last = [other for other in inner.tasks if other not in needed]
-    return [found for id_ in ids for other in last for found in last_tasks(project, inner, id_ + "/", other, {})]
+    final = [other for other in inner.tasks if other not in needed]
+    return [found for id_ in ids for other in final for found in final_tasks(project, inner, id_ + "/", other, {})]
 
 
-def _selected_suffixes(project: Project, task: Task, chosen: dict[str, str]) -> list[str]:
-    """The id suffixes of the selected instances: all, or those with the chosen values."""
+def _selected_suffixes(project: Project, task: Task, selected: dict[str, str]) -> list[str]:
+    """The id suffixes of the instances with the selected values."""
     if not task.matrix:
         return [""]
-    if set(chosen) == set(task.matrix):
-        return [matrix_suffix(chosen)]
+    if set(selected) == set(task.matrix):
+        return [matrix_suffix(selected)]
     found = project.instances(task)
-    return [s for s, v in found if all(matrix.as_text(v[axis]) == text for axis, text in chosen.items())]
+    return [s for s, v in found if all(matrix.as_text(v[axis]) == text for axis, text in selected.items())]
 
 
 def tasks_in(value: ValueSource) -> Iterator[str]:
@@ -66,32 +67,32 @@ def tasks_in(value: ValueSource) -> Iterator[str]:
             yield from tasks_in(item)
 
 
-def _of_instance(project: Project, task: Task, id_: str, path: str) -> ValueSource:
-    inner = project.plan_of(task)
+def _instance_source(project: Project, task: Task, id_: str, path: str) -> ValueSource:
+    inner = project.used_plan(task)
     if inner is not None:
-        return _of_outputs(project, inner, id_ + "/", pointer.tokens(path))
+        return _outputs_source(project, inner, id_ + "/", pointer.tokens(path))
     if task.foreach:
         return {"each": id_, "item": path} if path else {"each": id_}
     return {"task": id_, "select": path} if path else {"task": id_}
 
 
-def _of_outputs(project: Project, plan: Plan, prefix: str, tokens: list[str]) -> ValueSource:
+def _outputs_source(project: Project, plan: Plan, prefix: str, tokens: list[str]) -> ValueSource:
     """All outputs of a used plan as an object, or the part of them that the tokens select."""
 
     def value(output: OutputSelection) -> ValueSource:
-        return value_of(project, plan, prefix, output, matrix.literal_values(output.matrix))
+        return value_source(project, plan, prefix, output, matrix.literal_values(output.matrix))
 
     if tokens:
-        return _selected(value(plan.outputs[tokens[0]]), tokens[1:])
+        return _select(value(plan.outputs[tokens[0]]), tokens[1:])
     return {"object": {name: value(output) for name, output in plan.outputs.items()}}
 
 
-def _selected(value: ValueSource, tokens: list[str]) -> ValueSource:
-    """The source with a pointer applied to it, as far as possible at compile time."""
+def _select(value: ValueSource, tokens: list[str]) -> ValueSource:
+    """Applies a pointer to a source, as far as possible at compile time."""
     if not tokens:
         return value
     if "object" in value:
-        return _selected(value["object"][tokens[0]], tokens[1:])
+        return _select(value["object"][tokens[0]], tokens[1:])
     if "list" in value:
-        return _selected(value["list"][int(tokens[0])], tokens[1:])
+        return _select(value["list"][int(tokens[0])], tokens[1:])
     return {**value, "select": value.get("select", "") + pointer.join(tokens)}

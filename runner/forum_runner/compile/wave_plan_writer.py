@@ -25,7 +25,7 @@ def write_wave_plan(
     bindings: Mapping[str, Binding],
     sources: Iterable[BundleFile],
 ) -> tuple[dict[str, Any], bytes]:
-    """The document and its bytes."""
+    """Builds the wave plan. Returns the document and its bytes."""
     policy = project.policy
     if policy is None:
         raise ValueError("the project has no policy")
@@ -36,10 +36,10 @@ def write_wave_plan(
         "apiVersion": "forum/v1",
         "kind": "WavePlan",
         "metadata": present_fields(workflow, "name", "description"),
-        "policy": _policy(policy),
+        "policy": _policy_document(policy),
         "adapters": {name: dict(adapter.settings) for name, adapter in adapters.items()},
-        "agents": _agents(project, adapters),
-        "inputs": _inputs(project, bindings, schemas),
+        "agents": _agents_document(project, adapters),
+        "inputs": _inputs_document(project, bindings, schemas),
         "schemas": schemas,
         "tasks": {id_: task.document for id_, task in expansion.tasks.items()},
         "waves": split(waves, policy.max_parallel),
@@ -49,13 +49,14 @@ def write_wave_plan(
         {"path": source.name, "digest": source.digest, "bytes": len(source.data)}
         for source in sorted(sources, key=lambda source: source.name)
     ]
-    return with_digest(document, bundle)
+    return add_digest(document, bundle)
 
 
-def with_digest(document: dict[str, Any], bundle: list[dict[str, Any]]) -> tuple[dict[str, Any], bytes]:
+def add_digest(document: dict[str, Any], bundle: list[dict[str, Any]]) -> tuple[dict[str, Any], bytes]:
     """Adds the digest and the bundle to a wave plan, and returns it with its bytes.
 
-    Each member is encoded once. The digest excludes the bundle: the same plan from other files has the same digest.
+    Each member is encoded once. The digest does not cover the bundle, so the same plan in other files has the same
+    digest.
     """
     members = {name: canonical(value) for name, value in document.items()}
     document |= {"digest": digest(join_members(members)), "bundle": bundle}
@@ -63,7 +64,7 @@ def with_digest(document: dict[str, Any], bundle: list[dict[str, Any]]) -> tuple
     return document, join_members(members)
 
 
-def _policy(policy: Policy) -> dict[str, Any]:
+def _policy_document(policy: Policy) -> dict[str, Any]:
     rate_fields = ("requests_per_minute", "tokens_per_minute")
     document = {
         "max_parallel": policy.max_parallel,
@@ -81,17 +82,17 @@ def _policy(policy: Policy) -> dict[str, Any]:
     return document | {name: value for name, value in optional.items() if value != getattr(default, name)}
 
 
-def _agents(project: Project, reachable: Mapping[str, Any]) -> dict[str, Any]:
+def _agents_document(project: Project, reachable: Mapping[str, Any]) -> dict[str, Any]:
     """The agents that tasks can use: workers, judges and, if a task is routed, all candidates."""
     tasks = list(project.tasks())
     names = {task.agent for task in tasks} | {check.agent for task in tasks for check in task.accept}
     if any(task.lane for task in tasks):
         names |= {agent.name for agent in candidates(project)}
     found = (project.agent(name) for name in names)
-    return {agent.name: _agent(agent, reachable) for agent in found if agent is not None}
+    return {agent.name: _agent_document(agent, reachable) for agent in found if agent is not None}
 
 
-def _agent(agent: Agent, reachable: Mapping[str, Any]) -> dict[str, Any]:
+def _agent_document(agent: Agent, reachable: Mapping[str, Any]) -> dict[str, Any]:
     document: dict[str, Any] = {
         "tier": str(agent.tier),
         "adapters": {str(tier): name for tier, name in agent.adapters.items() if name in reachable},
@@ -104,7 +105,7 @@ def _agent(agent: Agent, reachable: Mapping[str, Any]) -> dict[str, Any]:
     return document
 
 
-def _inputs(project: Project, bindings: Mapping[str, Binding], schemas: dict[str, Any]) -> dict[str, Any]:
+def _inputs_document(project: Project, bindings: Mapping[str, Binding], schemas: dict[str, Any]) -> dict[str, Any]:
     inputs = {}
     for name, declared in project.root.inputs.items():
         if declared.schema is None:

@@ -13,7 +13,7 @@ from forum_runner.compile.budget_checks import check_budgets
 from forum_runner.compile.edge_checks import check_edges
 from forum_runner.compile.edge_types import OutputTypes, check_edge_types
 from forum_runner.compile.expand import expand
-from forum_runner.compile.inputs import check_arguments, check_declared, check_values, typed
+from forum_runner.compile.inputs import check_arguments, check_input_declarations, check_values, parse_values
 from forum_runner.compile.matrix import check_matrix
 from forum_runner.compile.name_checks import check_answer_ids, check_answers, check_names, check_rates, check_roster
 from forum_runner.compile.permissions import check_allow_lists, check_permissions
@@ -70,7 +70,7 @@ def compile_to_wave_plan(reader: ManifestReader, workflow: Workflow, options: Co
     if workflow.plan is None:
         bundle.findings += _check_team(workflow.roster, workflow.policy)
         return findings_only(bundle)
-    inputs = {**workflow.inputs, **typed(options.inputs, workflow.plan)}
+    inputs = {**workflow.inputs, **parse_values(options.inputs, workflow.plan)}
     project = _make_project(workflow.plan, workflow, reader)
     bundle.findings += check_values(workflow.plan, inputs, require_all_inputs=options.require_all_inputs)
     bundle.findings += check_answers(workflow.answers or (), project)
@@ -100,7 +100,7 @@ def _check(project: Project) -> Iterator[ManifestFinding]:
     yield from _check_team(project.roster, project.policy)
     types = OutputTypes(project)
     for plan in project.plans():
-        yield from check_declared(plan)
+        yield from check_input_declarations(plan)
         yield from check_names(plan, project)
         yield from check_edges(plan)
         yield from check_references(plan)

@@ -89,10 +89,10 @@ class ManifestReader:
         source = self.bundle.open_entry(origin.document.file)
         return self.manifests.beside(source, kind_name) if source else []
 
-    def _default(self, kind: ManifestKind, at: Origin) -> Manifest | None:
+    def _default(self, kind: ManifestKind, origin: Origin) -> Manifest | None:
         if not kind.has_default:
             message = f"there is no default {kind.schema}"
-            self.findings.append(at.finding("F005", message, "write a path or a mapping"))
+            self.findings.append(origin.finding("F005", message, "write a path or a mapping"))
             return None
         source = self.bundle.open_entry(f"{BUILT_IN}default/{kind.schema}.yaml")
         return self.manifests.entry(source, [kind.name], None) if source else None

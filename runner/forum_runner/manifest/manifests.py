@@ -49,10 +49,10 @@ class Manifests:
         kind = " or ".join(kinds)
         if len(found) == 1:
             return found[0]
-        at = source.documents[0].origin() if source.documents else None
-        if at is not None and not found and self._has_known_kinds(source):
+        origin = source.documents[0].origin() if source.documents else None
+        if origin is not None and not found and self._has_known_kinds(source):
             hint = self._hint(source, kinds, name)
-            self._add(at, "F003", f"this file contains no {kind}{_named(name)}", hint)
+            self._add(origin, "F003", f"this file contains no {kind}{_named(name)}", hint)
         elif found:
             names = ", ".join(sorted(m.name for m in found))
             message = f"this file contains {len(found)} documents of kind {kind}: {names}"

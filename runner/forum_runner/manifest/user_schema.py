@@ -120,24 +120,24 @@ class SchemaReader:
                 findings.append(_misuse(error, at))
         return len(findings) == before
 
-    def _target(self, ref: str, whole: Any, at: Origin, root: str, definitions: dict[str, Any]) -> str:
+    def _target(self, ref: str, whole: Any, origin: Origin, root: str, definitions: dict[str, Any]) -> str:
         path, _, fragment = ref.partition("#")
         fragment = unquote(fragment)
         if not _FRAGMENT.fullmatch(fragment):
             message = f"$ref '{ref}' does not end with a JSON Pointer"
-            self._bundle.findings.append(at.finding("F405", message, "write '#/$defs/name'"))
+            self._bundle.findings.append(origin.finding("F405", message, "write '#/$defs/name'"))
             return ref
         if path:
-            document = self._file(path, at)
+            document = self._file(path, origin)
             if document is None:
                 return ref
             whole = document.value
             root = self._embed(document, definitions)
         try:
             if not self._is_schema_in(whole, pointer.look_up(whole, fragment)):
-                self._bundle.findings.append(at.finding("F405", f"$ref '{ref}' does not refer to a schema"))
+                self._bundle.findings.append(origin.finding("F405", f"$ref '{ref}' does not refer to a schema"))
         except KeyError:
-            self._bundle.findings.append(at.finding("F405", f"$ref '{ref}' has no target"))
+            self._bundle.findings.append(origin.finding("F405", f"$ref '{ref}' has no target"))
         return root + quote(fragment, safe=_SAFE)
 
     def _is_schema_in(self, whole: Any, target: Any) -> bool:
@@ -148,15 +148,15 @@ class SchemaReader:
             self._schemas_in[id(whole)] = (whole, {id(schema) for _, schema in subschemas(whole)})
         return id(target) in self._schemas_in[id(whole)][1]
 
-    def _file(self, path: str, at: Origin) -> Document | None:
+    def _file(self, path: str, origin: Origin) -> Document | None:
         before = len(self._bundle.findings)
-        source = self._bundle.open_reference(path, at)
+        source = self._bundle.open_reference(path, origin)
         # Unresolvable references share one code.
         for index in range(before, len(self._bundle.findings)):
             found = self._bundle.findings[index]
-            if found.code in ("F120", "F122") and found.place == at.place():
-                self._bundle.findings[index] = at.finding("F404", f"$ref {found.message}", found.hint)
-        return self._bundle.single_document(source, f"it is read from {at.document.file}") if source else None
+            if found.code in ("F120", "F122") and found.place == origin.place():
+                self._bundle.findings[index] = origin.finding("F404", f"$ref {found.message}", found.hint)
+        return self._bundle.single_document(source, f"it is read from {origin.document.file}") if source else None
 
     def _embed(self, document: Document, definitions: dict[str, Any]) -> str:
         key = f"{_FILE}{document.file}"
@@ -167,11 +167,11 @@ class SchemaReader:
         return place
 
 
-def _misuse(error: jsonschema_rs.ValidationError, at: Origin) -> ManifestFinding:
-    if at.path[-1:] == ("type",) and isinstance(error.instance, str):
+def _misuse(error: jsonschema_rs.ValidationError, origin: Origin) -> ManifestFinding:
+    if origin.path[-1:] == ("type",) and isinstance(error.instance, str):
         message = f"invalid JSON Schema: unknown type '{error.instance}'"
-        return at.finding("F401", message, hint_for(error.instance, _TYPES, "types"))
-    return at.finding("F401", f"invalid JSON Schema: {error.message}")
+        return origin.finding("F401", message, hint_for(error.instance, _TYPES, "types"))
+    return origin.finding("F401", f"invalid JSON Schema: {error.message}")
 
 
 @cache
