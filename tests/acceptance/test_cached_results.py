@@ -142,5 +142,5 @@ def test_scripted_results_are_not_reused_in_a_live_run(tmp_path: Path) -> None:
     result = folder.run("--from", "b", "--base", "scripted", out="live")
 
     assert result.code == 2
-    assert "it is scripted and this one is live" in result.err
+    assert "that run is scripted and this one is live" in result.err
     assert not (folder.path / "live").exists()

@@ -55,7 +55,7 @@ def open_gates(source: LedgerSource) -> OpenGates:
     directory = _directory(source)
     history = read_history(source)
     # A paused run has no process. Taking its lock could block a process that resumes it.
-    is_running = history.paused is None and is_being_written(directory)
+    is_running = history.pause_reason is None and is_being_written(directory)
     is_waiting = any(task.is_waiting for task in history.open_tasks.values())
     return OpenGates(_pending_gates(directory, history, _context(directory)) if is_waiting else (), is_running)
 

@@ -81,6 +81,7 @@ class Reuse:
         return None if earlier is None or earlier.head is None else {"run": earlier.run, "head": earlier.head}
 
     def with_base(self, invocation: Invocation) -> Invocation:
+        """The invocation, with the earlier run as its base."""
         if self._comparison is None:
             return invocation
         base = self._comparison.earlier.directory.absolute()
@@ -95,7 +96,11 @@ class Reuse:
             return
         earlier = self._comparison.earlier
         if earlier.is_live != (prepared.stand_in is None):
-            reason = "it is live and this one is scripted" if earlier.is_live else "it is scripted and this one is live"
+            reason = (
+                "that run is live and this one is scripted"
+                if earlier.is_live
+                else "that run is scripted and this one is live"
+            )
             raise UsageError(f"cannot reuse results of run {earlier.run}: {reason}")
         for task in sorted(prepared.to_reuse, key=lambda name: self._plan.tasks[name].order):
             why = self._comparison.why_not(task)
@@ -110,6 +115,7 @@ class Reuse:
         self._tasks_run.clear()
 
     def find(self, unit: Unit, fingerprint: str) -> Reusable | None:
+        """A result to use instead of running the unit, or None."""
         found = self._find_in_base(unit, fingerprint)
         if found is None and unit.task.uses_cache and not _uses_secret(unit):
             self._fingerprints[unit.name] = fingerprint
@@ -144,8 +150,8 @@ class Reuse:
             self._record_decision(unit, self._comparison.why(unit, fingerprint))
         elif self._lacks_output(unit, found):
             self._record_decision(unit, "its output does not contain what the plan's `outputs` select")
-        elif (before := self._rerun_predecessor(unit)) is not None:
-            self._record_decision(unit, f"it comes after '{before}', which ran again")
+        elif (predecessor := self._rerun_predecessor(unit)) is not None:
+            self._record_decision(unit, f"it comes after '{predecessor}', which ran again")
         else:
             self._record_decision(unit, "its fingerprint is the same", is_reused=True)
             return found

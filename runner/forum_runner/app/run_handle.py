@@ -55,7 +55,7 @@ class FinishedRun:
 
 
 class RunHandle:
-    """A run in the event loop that started it. Threads other than the loop's may call `cancel`.
+    """A run in the event loop that started it. `cancel` may be called from any thread.
 
     `interrupt` asks for an orderly pause. It is None for a run in virtual time, which stops at once. `resources` are
     closed when the run ends.

@@ -33,7 +33,7 @@ class RunHistory:
     last: ReadEntry | None = None
     seal: ReadEntry | None = None
     end: ReadEntry | None = None
-    paused: str | None = None
+    pause_reason: str | None = None
     wave: int | None = None
     entries: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
@@ -70,9 +70,9 @@ class RunHistory:
         """The status in the seal, or the state of a run without a seal."""
         if self.is_sealed and self.last is not None:
             return text(self.last.data, "status") or "sealed"
-        if self.paused is None:
+        if self.pause_reason is None:
             return "unfinished"
-        return "interrupted" if self.paused == "interrupted" else "paused"
+        return "interrupted" if self.pause_reason == "interrupted" else "paused"
 
     @property
     def states(self) -> Counter[str]:
@@ -135,7 +135,7 @@ class RunHistory:
         if self.seal is None and kind not in OF_THE_RECORD:
             self.end = entry
         if kind not in _ALLOWED_WHILE_PAUSED and not kind.startswith("x-"):
-            self.paused = None
+            self.pause_reason = None
         if (run_step := _RUN_STEPS.get(kind)) is not None:
             run_step(self, entry)
         task_step, name = _TASK_STEPS.get(kind), entry.task
@@ -158,7 +158,7 @@ def _run_opened(history: RunHistory, entry: ReadEntry) -> None:
 
 
 def _run_paused(history: RunHistory, entry: ReadEntry) -> None:
-    history.paused = text(entry.data, "reason") or "paused"
+    history.pause_reason = text(entry.data, "reason") or "paused"
 
 
 def _run_sealed(history: RunHistory, entry: ReadEntry) -> None:

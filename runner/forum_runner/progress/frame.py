@@ -70,8 +70,8 @@ def _head(view: RunView, now_us: int, screen: Screen) -> list[Text]:
     title = Text().append(clip(view.context.name) or "run", "bold")
     if history.is_sealed:
         title.append(f"  {clip(history.status)}", _STYLES.get(history.status, "bold"))
-    elif history.paused is not None:
-        title.append(f"  paused ({clip(history.paused)})", "bold yellow")
+    elif history.pause_reason is not None:
+        title.append(f"  paused ({clip(history.pause_reason)})", "bold yellow")
     title.append(f"  {duration(history.active_us_at(now_us) // 1_000)}")
     title.append(f"  {clip(view.run)}", "dim")
     lines = [title]

@@ -20,7 +20,7 @@ _MAX_ROWS = 200
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The numbers of several runs, one per run."""
+    """A measurement of several runs: one number per run."""
 
     numbers: tuple[int, ...]
 

@@ -48,7 +48,7 @@ def _end_state(history: RunHistory) -> str:
         return "empty"
     if history.is_sealed:
         return "sealed"
-    return "paused" if history.paused is not None else "open"
+    return "paused" if history.pause_reason is not None else "open"
 
 
 def _task(task: TaskHistory, reasons: Mapping[str, RecordedText]) -> dict[str, Any]:

@@ -71,8 +71,8 @@ def end_text(history: RunHistory) -> str:
         return clip(status) + (f" (sealed again {counted(reseals, 'time')})" if reseals else "")
     if history.seal is not None:
         return "invalid: entries follow the seal"
-    if history.paused is not None:
-        return f"paused ({clip(history.paused)})"
+    if history.pause_reason is not None:
+        return f"paused ({clip(history.pause_reason)})"
     return "no seal: still running, or killed"
 
 

@@ -123,10 +123,10 @@ def test_a_paused_run_is_paused_until_it_is_resumed() -> None:
     example.pause()
     example.add("x-note")
     example.decide("publish", "approved")
-    assert history_of(example.entries).paused == "gate"
+    assert history_of(example.entries).pause_reason == "gate"
 
     example.resume()
-    assert history_of(example.entries).paused is None
+    assert history_of(example.entries).pause_reason is None
     example.start("publish")
     history = history_of(example.entries)
     assert history.tasks["publish"].state == "running"
