@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 from forum_runner.canonical import canonical
 from forum_runner.errors import UsageError
-from forum_runner.ledger.archive import SALT_BYTES, commitment
+from forum_runner.ledger.archive import MAX_BODY_BYTES, SALT_BYTES, commitment
 
 JSON = "application/json"
 TEXT = "text/plain"
 _SUFFIXES = {JSON: ".json", TEXT: ".txt"}
 
 Salt = Callable[[], bytes]
+_MAX_BYTES = MAX_BODY_BYTES - SALT_BYTES
 
 
 class Body(NamedTuple):
@@ -43,13 +44,18 @@ StoredBody = tuple[bytes, bytes, dict[str, Any]]
 
 def store(body: Body, draw_salt: Salt, redacted: Container[bytes]) -> StoredBody:
     """A redacted digest is never used again: the same bytes get a salt, and so another digest."""
-    digest, salt = b"" if body.is_sensitive else sha256(body.data).digest(), b""
-    if body.is_sensitive or digest in redacted:
+    if not isinstance(body, Body):
+        raise UsageError(f"a body must be made by Body, Body.text or Body.json, not {type(body).__name__}")
+    data, media_type, is_sensitive = body
+    if len(data) > _MAX_BYTES:
+        raise UsageError(f"a body has at most {_MAX_BYTES:,} bytes")
+    digest, salt = b"" if is_sensitive else sha256(data).digest(), b""
+    if is_sensitive or digest in redacted:
         salt = draw_salt()
         if len(salt) != SALT_BYTES:
             raise ValueError(f"a salt has {SALT_BYTES} bytes")
-        digest = bytes.fromhex(commitment(salt, body.data))
-    reference = {"bytes": len(body.data), "digest": digest.hex(), "type": body.type}
+        digest = bytes.fromhex(commitment(salt, data))
+    reference = {"bytes": len(data), "digest": digest.hex(), "type": media_type}
     if salt:
         reference["salted"] = True
     return digest, salt, reference

@@ -18,8 +18,8 @@ from weakref import WeakSet
 
 from forum_runner import __version__
 from forum_runner.errors import ExitCode, ForumError, UsageError
-from forum_runner.ledger.archive import MAX_BODY_BYTES, SALT_BYTES, member_parts
-from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store
+from forum_runner.ledger.archive import SALT_BYTES, member_parts
+from forum_runner.ledger.body import Body, Salt, copy_name, store
 from forum_runner.ledger.clock import Clock, wall_clock, written_time
 from forum_runner.ledger.entries import may_follow_a_seal
 from forum_runner.ledger.entry import EntryEncoder, EntryError, NewEntry
@@ -31,7 +31,6 @@ from forum_runner.write_file import sync_directory, write_file
 
 _METHODS = {"run.sealed": "seal", "body.redacted": "redact"}
 _ENDS = frozenset({"run.sealed", "run.paused"})
-_MAX_BYTES = MAX_BODY_BYTES - SALT_BYTES
 IMPLEMENTATION = {"name": "forum-runner", "version": __version__}
 NO_COUNTS = dict.fromkeys(get_args(TaskState), 0)
 NO_TOTALS = dict.fromkeys(RunTotals.__struct_fields__, 0)
@@ -211,7 +210,7 @@ class LedgerWriter:
             references = {}
             for name in sorted(bodies) if len(bodies) > 1 else bodies:
                 body = bodies[name]
-                digest, salt, reference = self._store(body)
+                digest, salt, reference = store(body, self._salt, state.redacted)
                 references[name] = reference
                 if digest not in state.stored and digest not in members:
                     members[digest] = member_parts(reference["digest"], salt, body.data)
@@ -241,13 +240,6 @@ class LedgerWriter:
     def digests_of_last(self) -> dict[str, str]:
         """The digests of the bodies of the last staged entry, by name."""
         return {name: reference["digest"] for name, reference in self._references.items()}
-
-    def _store(self, body: Body) -> StoredBody:
-        if not isinstance(body, Body):
-            raise UsageError(f"a body must be made by Body, Body.text or Body.json, not {type(body).__name__}")
-        if len(body.data) > _MAX_BYTES:
-            raise UsageError(f"a body has at most {_MAX_BYTES:,} bytes")
-        return store(body, self._salt, self._state.redacted)
 
     def commit(self) -> None:
         """Writes all staged entries. Callers that arrive during another commit wait, and find their entries written."""
