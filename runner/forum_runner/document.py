@@ -16,20 +16,22 @@ Path = tuple[Step, ...]
 
 
 class YamlMark(Protocol):
-    """A position from the YAML parser; both numbers count from 0."""
+    """A position from the YAML parser. Lines and columns count from 0."""
 
     line: int
     column: int
 
 
 class Span(Protocol):
+    """The location of a value in a file."""
+
     start_mark: YamlMark
     end_mark: YamlMark
 
 
 @dataclass(slots=True)
 class Branch:
-    """The location of a mapping or a list, and of its content."""
+    """The location of a mapping or a list, of its keys and of its values."""
 
     start_mark: YamlMark
     end_mark: YamlMark
@@ -39,7 +41,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """`renames` maps the path of a field to its misspelled key in the file."""
+    """A YAML document with its locations. `renames` maps the path of a field to its misspelled key in the file."""
 
     file: str
     text: str
@@ -59,6 +61,7 @@ class Origin:
     path: Path = ()
 
     def at(self, *steps: Step) -> Origin:
+        """The origin of a value inside this one."""
         return Origin(self.document, self.path + steps)
 
     def place(self) -> Place:
@@ -73,19 +76,19 @@ class Origin:
 
     def place_of(self, fragment: str, *, last: bool = False) -> Place:
         """The place of a piece of text inside the value, or of the value if the text is not found."""
-        whole = self.place()
+        value_place = self.place()
         span, _ = self._find()
         first, end = span.start_mark, span.end_mark
-        found = whole
+        place = value_place
         for offset, line in enumerate(lines_of(self.document.text)[first.line : end.line + 1]):
             start = first.column if offset == 0 else 0
             column = line.rfind(fragment, start) if last else line.find(fragment, start)
             if column >= 0:
                 number = first.line + offset + 1
-                found = Place(whole.file, number, column + 1, number, column + 1 + len(fragment))
+                place = Place(value_place.file, number, column + 1, number, column + 1 + len(fragment))
                 if not last:
-                    return found
-        return found
+                    return place
+        return place
 
     def finding(self, code: str, message: str, hint: str | None = None) -> ManifestFinding:
         return ManifestFinding(code, self.place(), message, hint)
@@ -99,7 +102,7 @@ class Origin:
         for depth, step in enumerate(self.path):
             name = self.document.renames.get(self.path[: depth + 1], step)
             if not isinstance(span, Branch):
-                # A short form: the whole value takes the place of a field.
+                # A short form: the value is written in place of a mapping with this field.
                 return span, key
             if name not in span.children:
                 # A missing field is reported at the key of its parent.
@@ -110,7 +113,7 @@ class Origin:
 
 @lru_cache(maxsize=8)
 def lines_of(text: str) -> list[str]:
-    """The lines of a file as YAML counts them, unlike str.splitlines."""
+    """The lines of a file as YAML counts them. (str.splitlines splits at more characters.)"""
     return _LINE_BREAK.split(text)
 
 

@@ -1,4 +1,4 @@
-"""A problem that a check reports: a code, a place, a message and, where possible, a hint."""
+"""Findings: problems that a check reports, with a code, a place, a message and, if possible, a hint."""
 
 import re
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ManifestFinding:
-    """Message and hint are one line each, even if they quote text from a manifest."""
+    """A problem in a manifest. Message and hint are one line each, even if they quote text from the manifest."""
 
     code: str
     place: Place
@@ -40,9 +40,9 @@ class ManifestFinding:
     hint: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", _shortened(visible(self.message)))
+        object.__setattr__(self, "message", _shorten(visible(self.message)))
         if self.hint is not None:
-            object.__setattr__(self, "hint", _shortened(visible(self.hint)))
+            object.__setattr__(self, "hint", _shorten(visible(self.hint)))
 
     @property
     def severity(self) -> Severity:
@@ -50,16 +50,16 @@ class ManifestFinding:
 
 
 def visible(text: str) -> str:
-    """Text without control characters, safe to print on a terminal."""
+    """Replaces control characters, so that the text is safe to print on a terminal."""
     return _CONTROL.sub(lambda match: " " if match[0] == "\t" else "\N{REPLACEMENT CHARACTER}", text)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _MAX_MESSAGE else text[: _MAX_MESSAGE - 3] + "..."
 
 
 def in_order(findings: Iterable[ManifestFinding]) -> tuple[ManifestFinding, ...]:
-    """Sorted by file, line, column and code, without duplicates."""
+    """The findings sorted by file, line, column and code, without duplicates."""
     unique = dict.fromkeys(findings)
     return tuple(sorted(unique, key=lambda f: (f.place.file, f.place.line, f.place.column, f.code, f.message)))
 
@@ -69,7 +69,7 @@ def errors_in(findings: Iterable[ManifestFinding]) -> tuple[ManifestFinding, ...
 
 
 def exit_code_of(findings: Iterable[ManifestFinding]) -> ExitCode:
-    """Warnings alone exit 0. REFUSED means that the policy's refusals are the only errors."""
+    """The exit code for these findings: OK if all are warnings, REFUSED if all errors are refusals of the policy."""
     errors = errors_in(findings)
     if not errors:
         return ExitCode.OK

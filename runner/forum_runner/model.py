@@ -15,7 +15,7 @@ from forum_runner.document import Origin
 
 
 class Tier(StrEnum):
-    """In the order of escalation."""
+    """A tier of adapters. The members are in the order of escalation."""
 
     CHEAP = "cheap"
     CAPABLE = "capable"
@@ -75,7 +75,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Micro-dollars per million tokens."""
+    """Prices in micro-dollars per million tokens."""
 
     input: int
     cached_input: int
@@ -84,7 +84,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class RosterAdapter:
-    """`settings` are its fields in the wave plan."""
+    """An adapter of a roster. `settings` are its fields in the wave plan."""
 
     origin: Origin
     name: str
@@ -97,19 +97,19 @@ class RosterAdapter:
     prices: Prices | None = None
 
     @property
-    def takes_run(self) -> bool:
-        """Whether its tasks have `run` instead of `instruction`."""
+    def runs_programs(self) -> bool:
+        """Whether the adapter runs the program in a task's `run`. Other adapters take an `instruction`."""
         return self.type == "command" and self.argv is None
 
     @property
-    def costs_nothing(self) -> bool:
-        """Without prices, a script and a task's program are free; a model's command line is not."""
-        return self.prices is None and (self.type == "scripted" or self.takes_run)
+    def is_free(self) -> bool:
+        """Whether calls are free. Without prices, scripts and tasks' programs are free, but model commands are not."""
+        return self.prices is None and (self.type == "scripted" or self.runs_programs)
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """`is_tiered`: the roster sets `adapters`, by tier, instead of one `adapter`."""
+    """An agent of a roster. It `is_tiered` if the roster sets `adapters` by tier instead of one `adapter`."""
 
     origin: Origin
     name: str
@@ -130,7 +130,7 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """What a run may use; `*` allows everything. By default, no data leaves the machine and no program runs."""
+    """The names that a policy allows; `*` allows all. By default, no data leaves the machine and no program runs."""
 
     agents: tuple[str, ...] = ("*",)
     adapters: tuple[str, ...] = ("*",)
@@ -177,7 +177,7 @@ class OutputSelection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need(OutputSelection):
-    """An edge."""
+    """An edge. `data_fields` are the fields in the manifest that only data edges can have."""
 
     kind: EdgeKind = EdgeKind.DATA
     name: str
@@ -216,7 +216,7 @@ class Foreach(OutputSelection):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Exactly one of `agent`, `lane` and `uses` is set."""
+    """A task of a plan. Exactly one of `agent`, `lane` and `uses` is set."""
 
     origin: Origin
     id: str
@@ -244,7 +244,7 @@ class Task:
 
     @property
     def selections(self) -> tuple[OutputSelection, ...]:
-        """Everything that selects a value from another task."""
+        """The edges, the condition and the foreach, which select values from other tasks."""
         if self.when is None and self.foreach is None:
             return self.needs
         return (*self.needs, *(item for item in (self.when, self.foreach) if item is not None))
@@ -270,9 +270,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class ScriptAnswer:
-    """An answer of a script: the fields that the compiler checks, and the whole mapping."""
+    """An answer of a script: the fields that the compiler checks, and the whole mapping (`declaration`)."""
 
     origin: Origin
     task: str | None
     agent: str | None
-    form: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    declaration: Mapping[str, Any] = field(default_factory=dict, compare=False)

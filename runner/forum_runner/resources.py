@@ -12,7 +12,7 @@ _CHECKOUT = Path(__file__).resolve().parents[2]
 
 @cache
 def _data(package: str, folder: str) -> Traversable:
-    """An editable install has no `forum_schemas` package: use the folder of the checkout."""
+    """The data of a package. An editable install has no such package, so the folder of the checkout is used."""
     try:
         return files(package)
     except ModuleNotFoundError:
@@ -39,8 +39,8 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def manifest(path: str) -> Traversable:
-    """A manifest that ships with forum, such as `default/policy.yaml`, or a folder of them."""
-    found = _data("forum_manifests", "manifests")
+    """A manifest that ships with forum, such as `default/policy.yaml`, or a folder of manifests."""
+    resource = _data("forum_manifests", "manifests")
     for step in path.split("/"):
-        found = found / step
-    return found
+        resource = resource / step
+    return resource

@@ -111,7 +111,7 @@ def a_link_out_of_the_bundle(folder: Path) -> list[Expected]:
     (outside / "plan.yaml").write_text(PLAN)
     (folder / "workflow.yaml").write_text(WITH_PLAN)
     (folder / "plan.yaml").symlink_to(outside / "plan.yaml")
-    return [at("F121", 8, 7, "'plan.yaml' is a link that leaves the bundle", "copy the file into the bundle")]
+    return [at("F121", 8, 7, "'plan.yaml' is a link to a file outside the bundle", "copy the file into the bundle")]
 
 
 def seventeen_plans(folder: Path) -> list[Expected]:

@@ -70,7 +70,7 @@ def test_input_options_override_the_file_and_are_parsed_as_in_run(folder: Folder
             "input 'pin' does not match its schema (its value is secret, so it is not shown)",
         ),
         ("pin: 123456", "the secret input 'keys' has no value; pass it in a file with --inputs FILE"),
-        ("- token", "cannot read inputs from 'again.yaml', line 1: a file of inputs must be a mapping"),
+        ("- token", "cannot read inputs from 'again.yaml', line 1: an inputs file must be a mapping"),
     ],
 )
 def test_a_changed_or_invalid_input_is_named_and_nothing_runs(folder: Folder, content: str, message: str) -> None:

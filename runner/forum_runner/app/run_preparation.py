@@ -112,7 +112,7 @@ def _invocation(compiled: Compiled, request: RunRequest, recorded: RecordedRun |
     return Invocation(
         root=root,
         workflow=os.path.relpath(Path(request.workflow).absolute(), root),
-        answers=None if answers is None else [dict(answer.form) for answer in answers],
+        answers=None if answers is None else [dict(answer.declaration) for answer in answers],
         script=Path(request.script).absolute() if request.script else None,
         answers_from=None if recorded is None else recorded.directory,
         inputs={k: v for k, v in request.inputs.texts.items() if k not in inputs or not inputs[k].is_secret},

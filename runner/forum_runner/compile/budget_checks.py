@@ -69,7 +69,7 @@ def _check_scope(budget: Budget, owner: str, adapters: Iterable[RosterAdapter]) 
     if budget.micro_usd is None:
         return
     adapters = list(adapters)
-    charged = [adapter for adapter in adapters if not adapter.costs_nothing]
+    charged = [adapter for adapter in adapters if not adapter.is_free]
     # Invalid prices have their own finding.
     charged = [adapter for adapter in charged if adapter.prices or not is_present(adapter.origin.at("prices"))]
     unpriced = sorted({adapter.name for adapter in charged if adapter.prices is None})

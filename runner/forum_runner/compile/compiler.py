@@ -42,7 +42,7 @@ def check_file(bundle: Bundle, entry: str, name: str | None, inputs: Mapping[str
     reader, options = ManifestReader(bundle, KINDS), CompileOptions(inputs)
     if name is not None:
         return _compile(reader, source, _compilable_kinds(), name, options)
-    manifests = reader.manifests.all_in(source)
+    manifests = reader.manifests.manifests_in(source)
     for manifest in sorted(manifests, key=lambda manifest: manifest.kind in _compilable_kinds()):
         kind = KINDS[manifest.kind]
         if kind.compile is not None:
@@ -71,7 +71,7 @@ def _compile(
     compile_manifest = KINDS[manifest.kind].compile if manifest else None
     if manifest is None or compile_manifest is None:
         return findings_only(reader.bundle)
-    for other in reader.manifests.all_in(source):
+    for other in reader.manifests.manifests_in(source):
         # Also read the manifests that this one does not use, so that their findings are reported.
         if KINDS[other.kind].compile is None:
             reader.read(other)

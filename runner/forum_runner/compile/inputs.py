@@ -16,7 +16,7 @@ from forum_runner.finding import ManifestFinding, Place
 from forum_runner.manifest.instance_path import instance_path
 from forum_runner.manifest.raw_value import has_wrong_type, raw_value
 from forum_runner.manifest.suggest import hint_for, suggest
-from forum_runner.manifest.template import holds_reference
+from forum_runner.manifest.template import contains_reference
 from forum_runner.manifest.workflow import InputValue
 from forum_runner.manifest.yaml_reader import read_yaml
 from forum_runner.model import Plan, PlanInput, Schema
@@ -135,7 +135,7 @@ def check_arguments(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
             if declared is None:
                 hint = hint_for(name, inner.inputs, "inputs")
                 yield origin.key_finding("F707", f"the plan used by '{task.id}' has no input '{name}'", hint)
-            elif not holds_reference(value):
+            elif not contains_reference(value):
                 yield from check_argument(declared, value, origin)
         intended = _intended_inputs(task.arguments, inner)
         for name, declared in inner.inputs.items():
@@ -151,7 +151,7 @@ def check_argument(declared: PlanInput, value: Any, origin: Origin) -> Iterator[
     elif mismatch := schema_mismatch(value, declared.schema):
         message = f"input '{declared.name}' does not match its schema: {mismatch.reason}"
         # The value comes from a reference, so a hint on the syntax here would mislead.
-        hint = None if holds_reference(raw_value(origin)) else mismatch.hint
+        hint = None if contains_reference(raw_value(origin)) else mismatch.hint
         yield origin.at(*mismatch.path).finding("F017", message, hint)
 
 

@@ -149,8 +149,8 @@ def _check_work(task: Task, project: Project) -> Iterator[ManifestFinding]:
         yield from _check_routed_task(task, project)
     if not adapters:
         return
-    takes_run = [adapter for adapter in adapters if adapter.takes_run]
-    if len(takes_run) == len(adapters):
+    runs_programs = [adapter for adapter in adapters if adapter.runs_programs]
+    if len(runs_programs) == len(adapters):
         if task.run:
             yield from _check_program(task.run[0], task.origin.at("run", 0))
         elif not is_present(task.origin.at("run")):
@@ -158,7 +158,7 @@ def _check_work(task: Task, project: Project) -> Iterator[ManifestFinding]:
             yield task.origin.key_finding("F309", message, "add 'run': [program, argument, ...]")
         return
     if task.run is not None:
-        other = next(adapter for adapter in adapters if adapter not in takes_run)
+        other = next(adapter for adapter in adapters if adapter not in runs_programs)
         hint = "use 'instruction', or an agent whose adapter is a command without 'argv'"
         message = f"adapter '{other.name}' does not run programs"
         yield task.origin.at("run").key_finding("F310", message, hint)

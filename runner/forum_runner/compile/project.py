@@ -83,7 +83,7 @@ class Project:
         """The agents that accept an instruction. An agent whose adapter runs programs does not."""
         agents = self.roster.agents.values() if self.roster else ()
         pairs = ((agent, self.adapter(agent.adapters.get(agent.tier))) for agent in agents)
-        return [agent for agent, adapter in pairs if adapter and not adapter.takes_run]
+        return [agent for agent, adapter in pairs if adapter and not adapter.runs_programs]
 
     def ladder(self, task: Task) -> Ladder:
         """The tiers of a task with their adapters; unknown adapters are left out."""

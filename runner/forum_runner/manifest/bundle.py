@@ -1,4 +1,4 @@
-"""The files that one run loads. Each is read once and identified by its digest and its path from the bundle's root."""
+"""The files of a workflow. Each is read once and identified by its digest and its path from the bundle's root."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
+    """A file with its YAML documents. `name` is its path from the bundle's root."""
+
     name: str
     data: bytes
     text: str
@@ -26,7 +28,7 @@ class BundleFile:
 
 
 class Bundle:
-    """Opens files and collects their findings."""
+    """Opens the files of a workflow, each once, and collects their findings."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -38,7 +40,7 @@ class Bundle:
         return {name: item for name, item in sorted(self._opened.items()) if isinstance(item, BundleFile)}
 
     def open_entry(self, name: str) -> BundleFile | None:
-        """Opens a file that was passed to a command; a problem is reported at the file itself."""
+        """Opens a file that was passed to a command. A problem is reported at the start of the file."""
         opened = self._open(name)
         if isinstance(opened, FileProblem):
             self.findings.append(ManifestFinding(opened.code, Place(name), opened.message, opened.hint))
@@ -46,7 +48,7 @@ class Bundle:
         return opened
 
     def open_reference(self, reference: str, origin: Origin) -> BundleFile | None:
-        """Opens a file that a manifest refers to; a problem is reported at the reference."""
+        """Opens a file that a manifest refers to. A problem is reported at the reference."""
         try:
             opened = self._open(resolve_path(origin.document.file, reference))
         except FileProblem as problem:
@@ -57,7 +59,7 @@ class Bundle:
         return opened
 
     def single_document(self, source: BundleFile, hint: str | None = None) -> Document | None:
-        """The document of a file that may contain only one, such as a schema or a file of inputs."""
+        """The document of a file that must contain only one, such as a schema or a file of inputs."""
         if len(source.documents) > 1:
             place = source.documents[1].origin().place()
             message = f"'{source.name}' contains several documents, but only one is allowed"

@@ -1,4 +1,4 @@
-"""Where the files of a bundle come from: one folder, or the manifests that ship with forum."""
+"""The sources of a bundle's files: a folder, memory, and the manifests that ship with forum."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from forum_runner import resources
 MAX_FILE_BYTES = 16 * 1024 * 1024
 BUILT_IN = "forum:"
 
-_NAMED = re.compile(r"(.*)#([A-Za-z][A-Za-z0-9_-]*)", re.DOTALL)
+_NAMED_REFERENCE = re.compile(r"(.*)#([A-Za-z][A-Za-z0-9_-]*)", re.DOTALL)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class FileProblem(Exception):
-    """A file cannot be read; `code` is the code of the finding."""
+    """A file cannot be read. The attributes are the parts of the finding."""
 
     def __init__(self, code: str, message: str, hint: str | None = None) -> None:
         self.code = code
@@ -36,7 +36,7 @@ class Files(Protocol):
 
 
 class DiskFiles:
-    """The files below one folder; symbolic links that lead outside are refused."""
+    """The files below one folder. Symbolic links to files outside it are refused."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
@@ -45,13 +45,15 @@ class DiskFiles:
         try:
             return self._read(name)
         except (OSError, ValueError) as error:
-            raise _as_problem(name, error) from error
+            raise _to_problem(name, error) from error
 
     def _read(self, name: str) -> bytes:
         # Not Path.resolve: some versions raise RuntimeError if links form a loop.
         path = Path(os.path.realpath(self._root / name))
         if not path.is_relative_to(self._root):
-            raise FileProblem("F121", f"'{name}' is a link that leaves the bundle", "copy the file into the bundle")
+            raise FileProblem(
+                "F121", f"'{name}' is a link to a file outside the bundle", "copy the file into the bundle"
+            )
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             raise FileProblem("F102", f"'{name}' is a folder, not a file")
@@ -59,11 +61,11 @@ class DiskFiles:
             raise FileProblem("F103", f"'{name}' is not a regular file")
         with path.open("rb") as stream:
             data = stream.read(MAX_FILE_BYTES + 1)
-        return _limited(name, data)
+        return _check_size(name, data)
 
 
 class MemoryFiles:
-    """A bundle in memory."""
+    """Files in memory, by path."""
 
     def __init__(self, contents: Mapping[str, bytes]) -> None:
         self._contents = dict(contents)
@@ -71,17 +73,19 @@ class MemoryFiles:
     def read(self, name: str) -> bytes:
         if name not in self._contents:
             raise _not_found(name)
-        return _limited(name, self._contents[name])
+        return _check_size(name, self._contents[name])
 
 
-def resolve_path(holder: str, reference: str) -> str:
-    """The path from the bundle's root for a reference in the file `holder`. Raises FileProblem."""
+def resolve_path(referring_file: str, reference: str) -> str:
+    """The path from the bundle's root for a reference in `referring_file`. Raises FileProblem."""
     if _SCHEME.match(reference):
         raise FileProblem("F122", f"'{reference}' is not a path in the bundle", "forum fetches nothing; copy the file")
     if reference.startswith("/") or "\\" in reference or _DRIVE.match(reference):
-        raise FileProblem("F122", f"'{reference}' is not a relative path with '/'", "make it relative to this file")
-    prefix = BUILT_IN if holder.startswith(BUILT_IN) else ""
-    folder = posixpath.dirname(holder.removeprefix(prefix))
+        raise FileProblem(
+            "F122", f"'{reference}' must be a relative path with '/' as the separator", "make it relative to this file"
+        )
+    prefix = BUILT_IN if referring_file.startswith(BUILT_IN) else ""
+    folder = posixpath.dirname(referring_file.removeprefix(prefix))
     name = posixpath.normpath(posixpath.join(folder, reference))
     if name == ".." or name.startswith("../"):
         raise FileProblem("F120", f"'{reference}' leaves the bundle", "copy the file, or pass a wider --root")
@@ -91,8 +95,8 @@ def resolve_path(holder: str, reference: str) -> str:
 
 
 def split_reference(reference: str) -> tuple[str, str | None]:
-    """Splits `path#name`; a `#` without a name after it is part of the path."""
-    match = _NAMED.fullmatch(reference)
+    """Splits `path#name`. A `#` that no name follows is part of the path."""
+    match = _NAMED_REFERENCE.fullmatch(reference)
     return (match[1], match[2]) if match else (reference, None)
 
 
@@ -105,7 +109,7 @@ def is_reserved(name: str) -> bool:
     return name.startswith(BUILT_IN)
 
 
-def _limited(name: str, data: bytes) -> bytes:
+def _check_size(name: str, data: bytes) -> bytes:
     if len(data) > MAX_FILE_BYTES:
         raise FileProblem("F104", f"'{name}' is larger than {MAX_FILE_BYTES // 2**20} MiB")
     return data
@@ -115,7 +119,7 @@ def _not_found(name: str) -> FileProblem:
     return FileProblem("F101", f"file '{name}' not found")
 
 
-def _as_problem(name: str, error: OSError | ValueError) -> FileProblem:
+def _to_problem(name: str, error: OSError | ValueError) -> FileProblem:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return _not_found(name)
     reason = error.strerror if isinstance(error, OSError) else "the path is not valid"

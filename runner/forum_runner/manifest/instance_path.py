@@ -8,11 +8,11 @@ from forum_runner.document import Path, Step
 
 
 def instance_path(error: jsonschema_rs.ValidationError, value: Any) -> Path:
-    """The path in the validated value. The validator reports names that look like numbers as numbers."""
+    """The path of the invalid part. Unlike the validator, it has names that look like numbers as strings."""
     path: list[Step] = []
     for step in error.instance_path:
         if isinstance(value, dict):
-            name = _name(step, value)
+            name = _find_name(step, value)
             path.append(name)
             value = value.get(name)
         else:
@@ -21,9 +21,9 @@ def instance_path(error: jsonschema_rs.ValidationError, value: Any) -> Path:
     return tuple(path)
 
 
-def _name(step: Step, value: dict[str, Any]) -> str:
+def _find_name(step: Step, value: dict[str, Any]) -> str:
     if not isinstance(step, int) or str(step) in value:
         return str(step)
     # `01` is reported as 1 too. Longer digit strings are never reported as numbers.
-    same = (name for name in value if len(name) <= 20 and name.isdecimal() and int(name) == step)
-    return next(same, str(step))
+    candidates = (name for name in value if len(name) <= 20 and name.isdecimal() and int(name) == step)
+    return next(candidates, str(step))

@@ -1,4 +1,4 @@
-"""Reads the manifests of a bundle into values of the model, each by the row of its kind."""
+"""Reads the manifests of a bundle into values of the model."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class ManifestKind:
-    """How to read one kind of manifest: the part of its row that this layer needs.
+    """How to read one kind of manifest.
 
-    `schema` is the name of its JSON Schema, and of the field by which a workflow refers to it. `read` returns None if
-    the manifest lacks a part without which it means nothing. `has_default`: forum ships a manifest of this kind.
+    `schema` is the name of its JSON Schema, and of the field in which a workflow refers to it. `read` returns None if
+    an essential part is missing. `has_default` means that forum ships a default manifest of this kind.
     """
 
     name: str
@@ -34,7 +34,7 @@ class ManifestKind:
 
 
 class ManifestReader:
-    """Reads manifests and the manifests that they refer to, each plan once."""
+    """Reads manifests and the manifests that they refer to. Each plan is read once."""
 
     def __init__(self, bundle: Bundle, kinds: Mapping[str, ManifestKind]) -> None:
         self.bundle = bundle
@@ -64,7 +64,7 @@ class ManifestReader:
     def part(self, value: Mapping[str, Any], origin: Origin, kind_name: str, *, required: bool = False) -> Any:
         """The roster, policy, plan or script of a workflow: a path, an inline mapping or `default`.
 
-        Without the field, it is the manifest of that kind in the same file, or else the default.
+        If the field is missing, the manifest of that kind in the same file is used, or else the default.
         """
         kind = self._kinds[kind_name]
         field, at = value.get(kind.schema), origin.at(kind.schema)
@@ -72,10 +72,10 @@ class ManifestReader:
             return kind.read(self, field, at)
         if field is None and is_present(at):
             return None
-        beside = self._beside(origin, kind_name) if field is None else []
-        if len(beside) > 1:
+        same_file_manifests = self._same_file_manifests(origin, kind_name) if field is None else []
+        if len(same_file_manifests) > 1:
             return None
-        manifest = beside[0] if beside else None
+        manifest = same_file_manifests[0] if same_file_manifests else None
         if field == DEFAULT or (field is None and manifest is None and kind.has_default):
             manifest = self._default(kind, at)
         elif isinstance(field, str):
@@ -85,9 +85,9 @@ class ManifestReader:
             self.findings.append(origin.at("kind").finding("F203", message, hint))
         return self.read(manifest) if manifest else None
 
-    def _beside(self, origin: Origin, kind_name: str) -> list[Manifest]:
+    def _same_file_manifests(self, origin: Origin, kind_name: str) -> list[Manifest]:
         source = self.bundle.open_entry(origin.document.file)
-        return self.manifests.beside(source, kind_name) if source else []
+        return self.manifests.same_file_manifests(source, kind_name) if source else []
 
     def _default(self, kind: ManifestKind, origin: Origin) -> Manifest | None:
         if not kind.has_default:

@@ -16,7 +16,7 @@ from forum_runner.manifest.suggest import hint_for
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One document of a known kind; `value` has its valid fields only."""
+    """One document of a known kind. `value` contains only its valid fields."""
 
     kind: str
     name: str
@@ -32,36 +32,36 @@ class Manifests:
     """The manifests of a bundle, each validated once, when its file is first opened."""
 
     def __init__(self, bundle: Bundle, schemas: Mapping[str, str]) -> None:
-        """`schemas` names the schema of each kind."""
+        """`schemas` maps each kind to the name of its schema."""
         self._bundle = bundle
         self._schemas = schemas
-        self._read: dict[str, list[Manifest]] = {}
+        self._manifests: dict[str, list[Manifest]] = {}
 
-    def all_in(self, source: BundleFile) -> list[Manifest]:
-        if source.name not in self._read:
-            read = [self._manifest(document) for document in source.documents]
-            self._read[source.name] = [manifest for manifest in read if manifest is not None]
-        return self._read[source.name]
+    def manifests_in(self, source: BundleFile) -> list[Manifest]:
+        if source.name not in self._manifests:
+            read = [self._read_manifest(document) for document in source.documents]
+            self._manifests[source.name] = [manifest for manifest in read if manifest is not None]
+        return self._manifests[source.name]
 
     def entry(self, source: BundleFile, kinds: Collection[str], name: str | None) -> Manifest | None:
-        """The manifest of one of the kinds in a file that was passed to a command."""
-        found = [m for m in self.all_in(source) if m.kind in kinds and name in (None, m.name)]
+        """The manifest to use from a file that was passed to a command. None or several matches are a finding."""
+        found = [m for m in self.manifests_in(source) if m.kind in kinds and name in (None, m.name)]
         kind = " or ".join(kinds)
         if len(found) == 1:
             return found[0]
         origin = source.documents[0].origin() if source.documents else None
         if origin is not None and not found and self._has_known_kinds(source):
             hint = self._hint(source, kinds, name)
-            self._add(origin, "F003", f"this file contains no {kind}{_named(name)}", hint)
+            self._add(origin, "F003", f"this file contains no {kind}{_name_suffix(name)}", hint)
         elif found:
             names = ", ".join(sorted(m.name for m in found))
             message = f"this file contains {len(found)} documents of kind {kind}: {names}"
             self._add(found[1].origin.at("kind"), "F004", message, f"select one with '{source.name}#NAME'")
         return None
 
-    def beside(self, source: BundleFile, kind: str) -> list[Manifest]:
-        """The manifests of a kind in a file whose workflow refers to none; more than one is a finding."""
-        found = [m for m in self.all_in(source) if m.kind == kind]
+    def same_file_manifests(self, source: BundleFile, kind: str) -> list[Manifest]:
+        """The manifests of a kind in the file of a workflow that refers to none. More than one is a finding."""
+        found = [m for m in self.manifests_in(source) if m.kind == kind]
         if len(found) > 1:
             message = f"this file contains {len(found)} documents of kind {kind}, and the workflow refers to none"
             self._add(
@@ -72,22 +72,22 @@ class Manifests:
     def by_reference(self, reference: str, kind: str, origin: Origin) -> Manifest | None:
         """The manifest that `path`, `path#name` or `#name` refers to in its file."""
         path, name = split_reference(reference)
-        own = origin.document.file
-        source = self._bundle.open_reference(path, origin) if path else self._bundle.open_entry(own)
+        file = origin.document.file
+        source = self._bundle.open_reference(path, origin) if path else self._bundle.open_entry(file)
         if source is None:
             return None
-        found = [m for m in self.all_in(source) if m.kind == kind and name in (None, m.name)]
+        found = [m for m in self.manifests_in(source) if m.kind == kind and name in (None, m.name)]
         if len(found) == 1:
             return found[0]
         if found:
             self._add(origin, "F004", f"'{source.name}' contains {len(found)} documents of kind {kind}", "add '#NAME'")
         elif self._has_known_kinds(source):
-            message = f"'{source.name}' contains no {kind}{_named(name)}"
+            message = f"'{source.name}' contains no {kind}{_name_suffix(name)}"
             self._add(origin, "F005", message, self._hint(source, [kind], name))
         return None
 
     def _hint(self, source: BundleFile, kinds: Collection[str], name: str | None) -> str | None:
-        manifests = self.all_in(source)
+        manifests = self.manifests_in(source)
         known = [m.name for m in manifests if m.kind in kinds]
         if name and known:
             return hint_for(name, known, "names")
@@ -96,16 +96,16 @@ class Manifests:
         return f"it contains: {listed}" if listed else "it contains no manifest"
 
     def _has_known_kinds(self, source: BundleFile) -> bool:
-        """Whether the kind of every document is known; a document of unknown kind may be the missing one."""
-        return bool(source.documents) and len(self.all_in(source)) == len(source.documents)
+        """Whether the kind of every document is known. If not, an unknown one may be the missing manifest."""
+        return bool(source.documents) and len(self.manifests_in(source)) == len(source.documents)
 
-    def _manifest(self, document: Document) -> Manifest | None:
+    def _read_manifest(self, document: Document) -> Manifest | None:
         kind, findings = check_header(document, tuple(self._schemas))
         self._bundle.findings += findings
         if kind is None:
             return None
         value, findings = check_schema(document, self._schemas[kind])
-        # The header has its own, more specific findings.
+        # check_header has reported problems in the header with more specific findings.
         self._bundle.findings += [f for f in findings if f.code != "F204" or not _is_header(f, document)]
         metadata = value.get("metadata", {})
         return Manifest(kind, metadata.get("name", ""), value, document)
@@ -118,5 +118,5 @@ def _is_header(finding: ManifestFinding, document: Document) -> bool:
     return finding.place in (document.origin("apiVersion").place(), document.origin("kind").place())
 
 
-def _named(name: str | None) -> str:
+def _name_suffix(name: str | None) -> str:
     return f" named '{name}'" if name else ""

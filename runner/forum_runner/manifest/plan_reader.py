@@ -30,12 +30,12 @@ _DATA_FIELDS = ("select", "as", "expects", "max_bytes")
 
 
 class PlanReader:
-    """Reads plans; problems in schemas and templates are added to `findings`."""
+    """Reads plans and adds problems in schemas and templates to `findings`."""
 
     def __init__(self, schemas: SchemaReader, findings: list[ManifestFinding]) -> None:
         self._schemas = schemas
         self._findings = findings
-        # The fields of a task whose values are converted. All others are copied.
+        # The task fields that need conversion. All other fields are copied.
         self._readers: dict[str, Callable[[Any, Origin], Any]] = {
             "instruction": self._text,
             "run": self._texts,
@@ -105,9 +105,9 @@ class PlanReader:
         for index, item in enumerate(items):
             if item is None:
                 continue
-            at = origin.at(index)
-            command = self._texts(item["command"], at.at("command")) if "command" in item else None
-            checks.append(Accept(at, self._schema(item, "schema", at), command, item.get("agent")))
+            check_origin = origin.at(index)
+            command = self._texts(item["command"], check_origin.at("command")) if "command" in item else None
+            checks.append(Accept(check_origin, self._schema(item, "schema", check_origin), command, item.get("agent")))
         return tuple(checks)
 
     def _gate(self, value: Mapping[str, Any], origin: Origin) -> Gate:
@@ -133,10 +133,10 @@ class PlanReader:
         return OutputSelection(*self._selection(value, origin)) if "task" in value else None
 
     def _selection(self, value: Mapping[str, Any], origin: Origin) -> tuple[Origin, str, str, dict[str, Any]]:
-        """The fields of an OutputSelection. Text in `matrix` may contain references; other values are copied."""
-        at = origin.at("matrix")
+        """The fields of an OutputSelection. Text in `matrix` is parsed for references; other values are copied."""
+        matrix_origin = origin.at("matrix")
         matrix = {
-            axis: self._text(item, at.at(axis)) if isinstance(item, str) else item
+            axis: self._text(item, matrix_origin.at(axis)) if isinstance(item, str) else item
             for axis, item in value.get("matrix", {}).items()
         }
         return origin, value["task"], value.get("select", ""), matrix

@@ -11,34 +11,34 @@ from forum_runner.model import Allow, Policy, Rate
 
 ANY = "*"
 
-_COPIED = ("max_parallel", "dispatch", "on_failure", "on_lost", "durability", "engine")
+_COPIED_FIELDS = ("max_parallel", "dispatch", "on_failure", "on_lost", "durability", "engine")
 
 
 def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
-    read: dict[str, Any] = {name: value[name] for name in _COPIED if name in value}
+    fields_read: dict[str, Any] = {name: value[name] for name in _COPIED_FIELDS if name in value}
     if "budget" in value:
-        read["budget"] = read_budget(value["budget"], origin.at("budget"))
+        fields_read["budget"] = read_budget(value["budget"], origin.at("budget"))
     if "retry" in value:
-        read["retry"] = read_retry(value["retry"])
+        fields_read["retry"] = read_retry(value["retry"])
     privacy = value.get("privacy", {})
     return Policy(
         origin=origin,
         allow=_allow(value.get("allow", {}), origin.at("allow")),
         rates={name: _rate(rate) for name, rate in value.get("rates", {}).items()},
         sensitive=privacy.get("sensitive", False),
-        scrub_env=_sorted(privacy.get("scrub_env", ())),
-        **read,
+        scrub_env=_sorted_names(privacy.get("scrub_env", ())),
+        **fields_read,
     )
 
 
 def _allow(value: Mapping[str, Any], origin: Origin) -> Allow:
-    """An invalid list allows everything: it has its own finding, and others would only follow from it."""
+    """An invalid list allows everything. It has its own finding, and refusals would only be consequences of it."""
     lists: dict[str, tuple[str, ...]] = {}
     for name in (field.name for field in fields(Allow)):
         if has_wrong_type(origin, dict) or has_wrong_type(origin.at(name), list) or None in value.get(name, ()):
             lists[name] = (ANY,)
         elif name in value:
-            lists[name] = _sorted(value[name])
+            lists[name] = _sorted_names(value[name])
     return Allow(**lists)
 
 
@@ -46,5 +46,5 @@ def _rate(value: Mapping[str, Any]) -> Rate:
     return Rate(value.get("requests_per_minute"), value.get("tokens_per_minute"))
 
 
-def _sorted(items: Any) -> tuple[str, ...]:
+def _sorted_names(items: Any) -> tuple[str, ...]:
     return tuple(sorted(item for item in items if item is not None))

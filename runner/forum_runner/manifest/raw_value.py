@@ -1,4 +1,4 @@
-"""Values as a file has them, valid or not: an invalid field has a finding and must not be reported as missing too."""
+"""Looks up values as they are in the file, valid or not, so that an invalid field is not also reported as missing."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def is_present(origin: Origin) -> bool:
 
 
 def has_wrong_type(origin: Origin, expected: type) -> bool:
-    """Whether the value is present and has another type than `expected`."""
+    """Whether the value is present and does not have the type `expected`."""
     value = _look_up(origin)
     return value is not _ABSENT and not isinstance(value, expected)
 
@@ -25,7 +25,7 @@ def raw_value(origin: Origin) -> Any:
 
 
 def has_unknown_worker(task: Task) -> bool:
-    """Whether it is unknown if an agent or a plan performs the task; its output type is unknown then too."""
+    """Whether we cannot tell if an agent or a plan performs the task. Then its output type is unknown too."""
     if task.agent is not None or task.lane is not None or task.uses is not None:
         return False
     return not is_present(task.origin.at("agent")) and not is_present(task.origin.at("lane"))

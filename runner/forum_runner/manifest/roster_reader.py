@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from forum_runner.document import Origin
-from forum_runner.manifest.shared_fields import in_model_units, read_budget
+from forum_runner.manifest.shared_fields import read_budget, to_model_units
 from forum_runner.manifest.units import micro_usd
 from forum_runner.model import Agent, Prices, Roster, RosterAdapter, Tier
 
@@ -26,7 +26,7 @@ _ENV_FIELDS = ("api_key_env", "proxy_env")
 
 
 def read_roster(value: Mapping[str, Any], origin: Origin) -> Roster | None:
-    """The roster, or None if a part is missing: references to it cannot be checked then."""
+    """The roster, or None if a part is missing, because references to it cannot be checked then."""
     if "adapters" not in value or "agents" not in value:
         return None
     return Roster(
@@ -65,7 +65,7 @@ def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> RosterAdapt
 
 def _settings(value: Mapping[str, Any], prices: Prices | None) -> dict[str, Any]:
     """The adapter's fields in the wave plan, with defaults and without the user's own fields."""
-    settings = {**_DEFAULTS.get(value["type"], {}), **in_model_units(value)}
+    settings = {**_DEFAULTS.get(value["type"], {}), **to_model_units(value)}
     settings.pop("prices", None)
     if "env" in value:
         settings["env"] = sorted(item for item in value["env"] if item is not None)
@@ -85,7 +85,7 @@ def _prices(value: Mapping[str, Any] | None) -> Prices | None:
 
 
 def _agent(name: str, value: Mapping[str, Any], origin: Origin) -> Agent:
-    """A single adapter serves the agent's tier. With several adapters, `tier` defaults to the lowest."""
+    """Reads an agent. A single adapter serves its tier; with several adapters, `tier` defaults to the lowest."""
     by_tier = {Tier(tier): adapter for tier, adapter in value.get("adapters", {}).items() if not tier.startswith("x-")}
     lowest = min(by_tier, key=lambda tier: tier.rank) if by_tier else Tier.CAPABLE
     tier = Tier(value["tier"]) if "tier" in value else lowest

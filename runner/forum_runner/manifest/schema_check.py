@@ -1,7 +1,7 @@
-"""Validates a document against the schema of its kind: each violation is one finding.
+"""Validates a document against the schema of its kind. Each violation is one finding.
 
-The returned value has only valid fields: an invalid field is removed, a misspelled one renamed, and an invalid item of
-a list replaced by None.
+The returned value contains only valid fields: invalid fields are removed, misspelled fields are renamed, and invalid
+list items are replaced by None.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import jsonschema_rs
 from forum_runner.document import Document, Path
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.instance_path import instance_path
-from forum_runner.manifest.schema_findings import BASE_URI, own_schema, quoted, schema_at, schema_finding, type_name
+from forum_runner.manifest.schema_findings import BASE_URI, forum_schema, quoted, schema_at, schema_finding, type_name
 from forum_runner.manifest.suggest import hint_for, suggest
 
 API_VERSIONS = ("forum/v1",)
 
-_NAMED = (("adapters",), ("agents",), ("tasks",), ("inputs",))
+_NAMED_COLLECTIONS = (("adapters",), ("agents",), ("tasks",), ("inputs",))
 
 
 @cache
 def validator(name: str) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator({"$ref": f"{BASE_URI}{name}.schema.json"}, retriever=own_schema)
+    return jsonschema_rs.Draft202012Validator({"$ref": f"{BASE_URI}{name}.schema.json"}, retriever=forum_schema)
 
 
 def check_header(document: Document, kinds: Collection[str]) -> tuple[str | None, list[ManifestFinding]]:
-    """The kind of a document, if it is known."""
+    """The kind of a document if it is known, and the findings of the header."""
     origin, value = document.origin(), document.value
     if not isinstance(value, dict):
         return None, [origin.finding("F202", f"a manifest must be a mapping, but this is {type_name(value)}")]
@@ -63,17 +63,17 @@ def check_schema(document: Document, schema_name: str) -> tuple[Any, list[Manife
         return document.value, []
     value = copy.deepcopy(document.value)
     findings: list[ManifestFinding] = []
-    while found := _remove_unknown(document, value, errors):
-        findings += found
+    while removed := _remove_unknown(document, value, errors):
+        findings += removed
         errors = list(validator(schema_name).iter_errors(value))
-    placed = [(instance_path(error, value), error) for error in errors]
-    findings += _others(document, placed)
-    _prune(value, placed)
+    located = [(instance_path(error, value), error) for error in errors]
+    findings += _schema_findings(document, located)
+    _remove_invalid(value, located)
     return value, findings
 
 
 _Kind = jsonschema_rs.ValidationErrorKind
-_Placed = tuple[Path, jsonschema_rs.ValidationError]
+_LocatedError = tuple[Path, jsonschema_rs.ValidationError]
 
 
 def _remove_unknown(
@@ -81,48 +81,48 @@ def _remove_unknown(
 ) -> list[ManifestFinding]:
     """Removes or renames unknown fields and invalid names, and returns their findings."""
     findings = []
-    placed = [(instance_path(error, value), error) for error in errors]
-    for path, error in placed:
+    located = [(instance_path(error, value), error) for error in errors]
+    for path, error in located:
         if isinstance(error.kind, _Kind.AdditionalProperties):
             findings += _unknown_fields(document, value, error, path)
-        elif isinstance(error.kind, _Kind.PropertyNames) and "" in (holder := _at(value, path) or {}):
+        elif isinstance(error.kind, _Kind.PropertyNames) and "" in (parent := _value_at(value, path) or {}):
             # The validator omits empty names from paths, so errors below one would be reported at its parent.
             findings.append(document.origin(*path, "").key_finding("F209", f"'{path[-1]}' contains an empty name"))
-            del holder[""]
+            del parent[""]
     return findings
 
 
 def _unknown_fields(
     document: Document, value: Any, error: jsonschema_rs.ValidationError, path: Path
 ) -> list[ManifestFinding]:
-    holder = _at(value, path) or {}
+    parent = _value_at(value, path) or {}
     known = sorted(schema_at(error).get("properties", {}))
     findings = []
     for name in error.kind.as_dict()["unexpected"]:
-        if name not in holder:
+        if name not in parent:
             continue
-        near = suggest(name, known)
-        hint = f"did you mean '{near}'?" if near else f"fields: {', '.join(known)}; your own start with 'x-'"
+        similar = suggest(name, known)
+        hint = f"did you mean '{similar}'?" if similar else f"fields: {', '.join(known)}; custom fields start with 'x-'"
         findings.append(document.origin(*path, name).key_finding("F201", f"unknown field '{name}'", hint))
-        content = holder.pop(name)
+        content = parent.pop(name)
         # A value under `api_key` is probably the key itself, not a variable's name, and must not be repeated.
-        if near is not None and near not in holder and not near.endswith("_env"):
-            holder[near] = content
-            document.renames[(*path, near)] = name
+        if similar is not None and similar not in parent and not similar.endswith("_env"):
+            parent[similar] = content
+            document.renames[(*path, similar)] = name
     return findings
 
 
-def _others(document: Document, errors: Iterable[_Placed]) -> list[ManifestFinding]:
-    """A value with several type or format errors gets one finding, for the error that accepts the most types."""
-    by_width = sorted(errors, key=lambda placed: -len(placed[1].kind.as_dict().get("types", ())))
-    worst: dict[Path, str] = {}
+def _schema_findings(document: Document, errors: Iterable[_LocatedError]) -> list[ManifestFinding]:
+    """The findings of validation errors. Of several type or format errors in a value, the broadest is reported."""
+    by_width = sorted(errors, key=lambda located: -len(located[1].kind.as_dict().get("types", ())))
+    main_keywords: dict[Path, str] = {}
     for keyword in ("pattern", "type"):
-        worst |= {path: keyword for path, error in by_width if error.kind.name == keyword}
+        main_keywords |= {path: keyword for path, error in by_width if error.kind.name == keyword}
     seen: set[tuple[Path, str, str]] = set()
     findings = []
     for path, error in by_width:
         # A renamed field whose value is invalid was probably another field.
-        if path in document.renames or worst.get(path, error.kind.name) != error.kind.name:
+        if path in document.renames or main_keywords.get(path, error.kind.name) != error.kind.name:
             continue
         finding = schema_finding(document.origin(*path), error)
         subject = finding.message if finding.code in ("F203", "F209") else ""
@@ -132,24 +132,25 @@ def _others(document: Document, errors: Iterable[_Placed]) -> list[ManifestFindi
     return findings
 
 
-def _prune(value: Any, errors: Iterable[_Placed]) -> None:
-    for found, error in errors:
-        path = found
+def _remove_invalid(value: Any, errors: Iterable[_LocatedError]) -> None:
+    """Removes invalid fields from the value, and replaces invalid list items by None."""
+    for error_path, error in errors:
+        path = error_path
         if isinstance(error.kind, _Kind.PropertyNames):
-            path = (*found, error.kind.as_dict()["error"].instance)
+            path = (*error_path, error.kind.as_dict()["error"].instance)
         elif error.kind.name in ("required", "oneOf", "uniqueItems", "minItems", "maxItems", "minProperties"):
             continue
-        holder = _at(value, path[:-1]) if path else None
-        if isinstance(holder, dict) and path[-1] in holder:
-            del holder[path[-1]]
-            if error.kind.as_dict().get("types") == ["object"] and path[-2:-1] in _NAMED:
+        parent = _value_at(value, path[:-1]) if path else None
+        if isinstance(parent, dict) and path[-1] in parent:
+            del parent[path[-1]]
+            if error.kind.as_dict().get("types") == ["object"] and path[-2:-1] in _NAMED_COLLECTIONS:
                 # Keep the name, so that references to it resolve.
-                holder[path[-1]] = {}
-        elif isinstance(holder, list) and isinstance(path[-1], int):
-            holder[path[-1]] = None
+                parent[path[-1]] = {}
+        elif isinstance(parent, list) and isinstance(path[-1], int):
+            parent[path[-1]] = None
 
 
-def _at(value: Any, path: Path) -> Any:
+def _value_at(value: Any, path: Path) -> Any:
     for step in path:
         try:
             value = value[step]

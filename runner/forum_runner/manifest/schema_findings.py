@@ -19,68 +19,68 @@ BASE_URI = "forum:/v1/"
 _Kind = jsonschema_rs.ValidationErrorKind
 _TYPE_NAMES = {"object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number"}
 _TYPE_NAMES |= {"number": "a number", "boolean": "true/false", "null": "nothing"}
-# These fields make a gate and a foreach safe, so they have their own codes.
+# A gate needs a question and a foreach needs a limit to be safe, so these missing fields have their own codes.
 _SPECIAL_REQUIRED = {
     ("gate", "question"): ("F211", "the gate has no question", "add 'question': what the person must decide"),
     ("foreach", "max"): ("F212", "the foreach has no limit", "add 'max': the maximum number of items"),
 }
 
 
-def own_schema(uri: str) -> Any:
-    """One of forum's schemas, by its URI in the validator."""
+def forum_schema(uri: str) -> Any:
+    """The forum schema with this URI."""
     return resources.schema(uri.removeprefix(BASE_URI).removesuffix(".schema.json"))
 
 
 def schema_finding(origin: Origin, error: jsonschema_rs.ValidationError) -> ManifestFinding:
     """The finding for one validation error."""
-    kind, what = error.kind, _subject(origin.path)
+    kind, subject = error.kind, _subject(origin.path)
     details = kind.as_dict()
     match kind:
         case _Kind.Type():
-            return _wrong_type(origin, error, what)
+            return _wrong_type(origin, error, subject)
         case _Kind.Required():
             name = details["property"]
             special = _SPECIAL_REQUIRED.get((str(origin.path[-1]) if origin.path else "", name))
             if special:
                 return origin.key_finding(*special)
-            return origin.key_finding("F203", f"{what} has no '{name}'")
+            return origin.key_finding("F203", f"{subject} has no '{name}'")
         case _Kind.Enum() | _Kind.Constant():
-            return _not_a_choice(origin, error, what)
+            return _not_an_option(origin, error, subject)
         case _Kind.OneOfNotValid() | _Kind.OneOfMultipleValid():
-            return _not_exactly_one(origin, error, what)
+            return _not_exactly_one(origin, error, subject)
         case _Kind.PropertyNames():
             name = details["error"].instance
             hint = _description(error, "name")
-            return origin.at(name).key_finding("F209", f"'{name}' is not a valid name in {what}", hint)
+            return origin.at(name).key_finding("F209", f"'{name}' is not a valid name in {subject}", hint)
         case _Kind.Pattern():
             hint = _description(error) or f"it must match {details['pattern']}"
-            return origin.finding("F205", f"{what} has the wrong format", hint)
+            return origin.finding("F205", f"{subject} has the wrong format", hint)
         case _Kind.Minimum() | _Kind.Maximum() | _Kind.ExclusiveMinimum() | _Kind.ExclusiveMaximum():
-            side = "below" if "inimum" in kind.name else "above"
-            return origin.finding("F206", f"{what} is {error.instance}, {side} the limit {details['limit']}")
+            relation = "below" if "inimum" in kind.name else "above"
+            return origin.finding("F206", f"{subject} is {error.instance}, {relation} the limit {details['limit']}")
         case _Kind.UniqueItems():
             items: Any = error.instance
             index = _first_duplicate(items)
-            return origin.at(index).finding("F210", f"{what} contains {quoted(items[index])} twice")
+            return origin.at(index).finding("F210", f"{subject} contains {quoted(items[index])} twice")
         case _:
-            return origin.finding("F207", f"{what} {_size_problem(kind.name, details)}")
+            return origin.finding("F207", f"{subject} {_size_problem(kind.name, details)}")
 
 
-def _wrong_type(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> ManifestFinding:
+def _wrong_type(origin: Origin, error: jsonschema_rs.ValidationError, subject: str) -> ManifestFinding:
     types = error.kind.as_dict()["types"]
     *others, last = (_TYPE_NAMES[name] for name in sorted(types, reverse=True))
     expected = f"{', '.join(others)} or {last}" if others else last
     is_fraction = types == ["integer"] and isinstance(error.instance, float)
     actual = "a fraction" if is_fraction else type_name(error.instance)
-    return origin.finding("F202", f"{what} must be {expected}, but is {actual}", _how_to_write(error, types))
+    return origin.finding("F202", f"{subject} must be {expected}, but is {actual}", _syntax_hint(error, types))
 
 
-def _not_exactly_one(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> ManifestFinding:
+def _not_exactly_one(origin: Origin, error: jsonschema_rs.ValidationError, subject: str) -> ManifestFinding:
     names = [branch["required"][0] for branch in schema_at(error)["oneOf"]]
     listed = ", ".join(f"'{name}'" for name in names[:-1]) + f" and '{names[-1]}'"
     present = [name for name in names if isinstance(error.instance, dict) and name in error.instance]
-    found = " and ".join(f"'{name}'" for name in present) or "none"
-    return origin.key_finding("F208", f"{what} must have exactly one of {listed}, but has {found}")
+    actual = " and ".join(f"'{name}'" for name in present) or "none"
+    return origin.key_finding("F208", f"{subject} must have exactly one of {listed}, but has {actual}")
 
 
 def _first_duplicate(items: list[Any]) -> int:
@@ -94,11 +94,11 @@ def _first_duplicate(items: list[Any]) -> int:
     return 0
 
 
-def _not_a_choice(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> ManifestFinding:
+def _not_an_option(origin: Origin, error: jsonschema_rs.ValidationError, subject: str) -> ManifestFinding:
     details = error.kind.as_dict()
     options = details["options"] if "options" in details else [details["expected_value"]]
     hint = hint_for(str(error.instance), [str(option) for option in options], "one of")
-    return origin.finding("F204", f"{what} cannot be {quoted(error.instance)}", hint)
+    return origin.finding("F204", f"{subject} cannot be {quoted(error.instance)}", hint)
 
 
 def _size_problem(keyword: str, details: dict[str, Any]) -> str:
@@ -113,10 +113,10 @@ def _size_problem(keyword: str, details: dict[str, Any]) -> str:
 
 
 def schema_at(error: jsonschema_rs.ValidationError) -> dict[str, Any]:
-    """The schema that contains the keyword that failed."""
+    """The schema that contains the failed keyword."""
     uri, _, keyword = (error.absolute_keyword_location or "").partition("#")
-    found: dict[str, Any] = pointer.look_up(own_schema(uri), keyword.rpartition("/")[0])
-    return found
+    schema: dict[str, Any] = pointer.look_up(forum_schema(uri), keyword.rpartition("/")[0])
+    return schema
 
 
 def _description(error: jsonschema_rs.ValidationError, shared_type: str | None = None) -> str | None:
@@ -131,8 +131,8 @@ def _description(error: jsonschema_rs.ValidationError, shared_type: str | None =
     return sentence[:1].lower() + sentence[1:] if is_word else sentence
 
 
-def _how_to_write(error: jsonschema_rs.ValidationError, types: list[str]) -> str | None:
-    """A hint on what to write instead."""
+def _syntax_hint(error: jsonschema_rs.ValidationError, types: list[str]) -> str | None:
+    """A hint that shows how to write the value."""
     value = error.instance
     if types == ["boolean"]:
         return "write true or false"

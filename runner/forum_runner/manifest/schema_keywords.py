@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema 2020-12 that a user's schema may have, and which of them contain subschemas."""
+"""The JSON Schema 2020-12 keywords that users' schemas can contain, grouped by the subschemas in their values."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,8 +22,8 @@ KEYWORDS = (
         "uniqueItems writeOnly".split()
     )
 )
-# They give a schema a second address, so that other schemas could refer to it.
-REFUSED = frozenset("$anchor $dynamicAnchor $dynamicRef $id $vocabulary".split())
+# These keywords give a schema a second address by which other schemas could refer to it.
+UNSUPPORTED_KEYWORDS = frozenset("$anchor $dynamicAnchor $dynamicRef $id $vocabulary".split())
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 

@@ -17,13 +17,13 @@ _IN_PLACE_ONE = ("else", "if", "not", "then")
 _IN_PLACE_LIST = ("allOf", "anyOf", "oneOf")
 
 
-def endless_reference(whole: Any) -> Path | None:
+def find_endless_reference(root_schema: Any) -> Path | None:
     """The path of the first `$ref` that leads into a loop, if there is one. All references must be resolvable."""
     by_id: dict[int, tuple[Path, dict[str, Any]]] = {}
-    for path, schema in subschemas(whole):
+    for path, schema in subschemas(root_schema):
         by_id.setdefault(id(schema), (path, schema))
-    following = {key: [id(n) for n in _same_value(schema, whole)] for key, (_, schema) in by_id.items()}
-    sorter = TopologicalSorter(following)
+    successors = {key: [id(n) for n in _in_place_subschemas(schema, root_schema)] for key, (_, schema) in by_id.items()}
+    sorter = TopologicalSorter(successors)
     with suppress(CycleError):
         sorter.prepare()
     finite: set[int] = set()
@@ -34,9 +34,10 @@ def endless_reference(whole: Any) -> Path | None:
     return next(endless, None)
 
 
-def _same_value(schema: dict[str, Any], whole: Any) -> Iterator[Any]:
+def _in_place_subschemas(schema: dict[str, Any], root_schema: Any) -> Iterator[Any]:
+    """The schemas that apply to the same value as this schema."""
     yield from (schema[keyword] for keyword in _IN_PLACE_ONE if keyword in schema)
     yield from (item for keyword in _IN_PLACE_LIST for item in schema.get(keyword, ()))
     yield from schema.get("dependentSchemas", {}).values()
     if "$ref" in schema:
-        yield pointer.look_up(whole, unquote(schema["$ref"][1:]))
+        yield pointer.look_up(root_schema, unquote(schema["$ref"][1:]))

@@ -9,7 +9,7 @@ from forum_runner.manifest.template import REFERENCE_HINT, parse_text
 from forum_runner.manifest.units import micro_usd, milliseconds
 from forum_runner.model import Budget, Retry, Text
 
-# The fields that have another name and another unit in the model.
+# The name in the model and the conversion of fields that have a unit.
 _UNITS: dict[str, tuple[str, Callable[[str], int]]] = {
     "usd": ("micro_usd", micro_usd),
     "wall": ("wall_ms", milliseconds),
@@ -20,8 +20,8 @@ _UNITS: dict[str, tuple[str, Callable[[str], int]]] = {
 }
 
 
-def in_model_units(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields under their names and in the units of the model, without the user's own fields."""
+def to_model_units(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Converts fields to the names and units of the model, and leaves out the user's `x-` fields."""
     fields = {}
     for name, content in value.items():
         if name in _UNITS:
@@ -33,14 +33,15 @@ def in_model_units(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_budget(value: Mapping[str, Any], origin: Origin) -> Budget:
-    return Budget(origin, **in_model_units(value))
+    return Budget(origin, **to_model_units(value))
 
 
 def read_retry(value: Mapping[str, Any]) -> Retry:
-    return Retry(**in_model_units(value))
+    return Retry(**to_model_units(value))
 
 
 def read_text(value: str, origin: Origin, findings: list[ManifestFinding]) -> Text:
+    """Parses a text and adds its invalid references to `findings`."""
     text, problems = parse_text(value)
     findings += [
         ManifestFinding("F019", origin.place_of(p.source, last=p.is_last), p.message, REFERENCE_HINT) for p in problems

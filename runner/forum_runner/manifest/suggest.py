@@ -3,23 +3,23 @@
 from collections.abc import Collection, Iterable
 
 _MAX_CANDIDATES = 200
-_MAX_HINTED = 2_000
+_MAX_KNOWN_NAMES = 2_000
 
 
 def suggest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most similar, if it is similar enough."""
+    """The most similar known name, or None if no name is similar enough."""
     from difflib import get_close_matches  # slow to import, and only needed for errors
 
     candidates = sorted(known)
     if len(candidates) > _MAX_CANDIDATES:
         # Comparing thousands of unknown names with thousands of known ones would take minutes.
         candidates = [candidate for candidate in candidates if _is_similar(name, candidate)][:_MAX_CANDIDATES]
-    folded = {candidate.casefold().replace("-", "_"): candidate for candidate in reversed(candidates)}
-    exact = folded.get(name.casefold().replace("-", "_"))
+    by_folded_name = {candidate.casefold().replace("-", "_"): candidate for candidate in reversed(candidates)}
+    exact = by_folded_name.get(name.casefold().replace("-", "_"))
     if exact is not None:
         return exact
-    near = get_close_matches(name, candidates, n=1, cutoff=0.7)
-    return near[0] if near else None
+    similar = get_close_matches(name, candidates, n=1, cutoff=0.7)
+    return similar[0] if similar else None
 
 
 def _is_similar(name: str, other: str) -> bool:
@@ -27,13 +27,13 @@ def _is_similar(name: str, other: str) -> bool:
 
 
 def hint_for(name: str, known: Collection[str], noun: str, excluded: str | None = None) -> str | None:
-    """`did you mean 'x'?`, or else a list of the known names without the excluded one."""
-    if len(known) > _MAX_HINTED:
+    """A hint for an unknown name: `did you mean 'x'?`, or else the known names except `excluded`."""
+    if len(known) > _MAX_KNOWN_NAMES:
         return None
     names = sorted(other for other in known if other != excluded)
-    near = suggest(name, names)
-    if near is not None:
-        return f"did you mean '{near}'?"
+    similar = suggest(name, names)
+    if similar is not None:
+        return f"did you mean '{similar}'?"
     if not names:
         return None
     listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")

@@ -1,4 +1,4 @@
-"""Parses `${{ ... }}` in text: references only, never logic. `$${{` is the escape for `${{`."""
+"""Parses `${{ ... }}` in text: references only, no expressions. `$${{` stands for a literal `${{`."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _REFERENCE = re.compile(r"[ \t\r\n]*([A-Za-z_]+)\.([A-Za-z][A-Za-z0-9_-]*)[ \t\r
 
 @dataclass(frozen=True, slots=True)
 class TemplateProblem:
-    """`source` is the invalid part of the text; `is_last`: the problem is at its last occurrence."""
+    """An invalid reference. `source` is its text; with `is_last`, the last occurrence of `source` is meant."""
 
     source: str
     message: str
@@ -25,7 +25,7 @@ class TemplateProblem:
 
 
 def parse_text(text: str) -> tuple[Text, list[TemplateProblem]]:
-    """Splits text into literals and references; an invalid reference is left out and returned as a problem."""
+    """Splits text into literals and references. Invalid references are left out and returned as problems."""
     parts: list[str | Reference] = []
     problems: list[TemplateProblem] = []
     literal, position = "", 0
@@ -48,9 +48,9 @@ def parse_text(text: str) -> tuple[Text, list[TemplateProblem]]:
     return tuple(part for part in (*parts, literal + text[position:]) if part), problems
 
 
-def holds_reference(value: Any) -> bool:
+def contains_reference(value: Any) -> bool:
     """Whether a value contains a reference, valid or not."""
     if isinstance(value, str):
         return "${{" in value
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return any(map(holds_reference, items))
+    return any(map(contains_reference, items))

@@ -5,13 +5,13 @@ MICRO = 1_000_000
 
 
 def milliseconds(text: str) -> int:
-    """`90s` is 90,000. The schema has validated the format."""
+    """Converts a duration: `90s` is 90,000. The schema has validated the format."""
     unit = text.lstrip("0123456789")
     return int(text[: -len(unit)]) * _MILLISECONDS[unit]
 
 
 def micro_usd(text: str) -> int:
-    """`0.10` is 100,000: exact, without floats."""
+    """Converts an amount in dollars exactly, without floats: `0.10` is 100,000."""
     whole, _, decimals = text.partition(".")
     return int(whole) * MICRO + int(decimals.ljust(6, "0"))
 

@@ -19,10 +19,10 @@ from forum_runner.finding import ManifestFinding
 from forum_runner.manifest import pointer
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.instance_path import instance_path
-from forum_runner.manifest.schema_keywords import DIALECT, KEYWORDS, REFUSED, subschemas
-from forum_runner.manifest.schema_loops import endless_reference
+from forum_runner.manifest.schema_keywords import DIALECT, KEYWORDS, UNSUPPORTED_KEYWORDS, subschemas
+from forum_runner.manifest.schema_loops import find_endless_reference
 from forum_runner.manifest.suggest import hint_for, suggest
-from forum_runner.manifest.template import holds_reference
+from forum_runner.manifest.template import contains_reference
 from forum_runner.model import Schema
 
 _FILE = "file:"  # the prefix of embedded files in `$defs`
@@ -33,7 +33,7 @@ _OLD_KEYWORDS = {"definitions": "$defs", "additionalItems": "items", "nullable":
 
 
 class SchemaReader:
-    """Checks schemas and embeds the files that they refer to; problems are added to the bundle's findings."""
+    """Checks schemas, embeds the files that they refer to, and adds problems to the bundle's findings."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -44,48 +44,48 @@ class SchemaReader:
         """The schema, or None if it has findings."""
         key = origin.document.file.encode() + b"\0" + canonical(value)
         if key not in self._checked:
-            checked = self._read(value, origin)
-            if checked is None:
+            schema = self._read(value, origin)
+            if schema is None:
                 return None
-            self._checked[key] = checked
+            self._checked[key] = schema
         return self._checked[key]
 
     def _read(self, value: Any, origin: Origin) -> Schema | None:
-        before = len(self._bundle.findings)
+        count_before = len(self._bundle.findings)
         definitions: dict[str, Any] = {}
-        whole = self._checked_and_rewritten(value, origin, "#", definitions)
-        if len(self._bundle.findings) > before:
+        root_schema = self._rewrite_references(value, origin, "#", definitions)
+        if len(self._bundle.findings) > count_before:
             return None
         if definitions:
-            whole = {**whole, "$defs": {**whole.get("$defs", {}), **definitions}}
-        if any(not schema.get("$ref", "#").startswith("#") for _, schema in subschemas(whole)):
-            # It refers to an unreadable file, which has its finding from the first time it was opened.
+            root_schema = {**root_schema, "$defs": {**root_schema.get("$defs", {}), **definitions}}
+        if any(not schema.get("$ref", "#").startswith("#") for _, schema in subschemas(root_schema)):
+            # It refers to an unreadable file. The finding was added when the file was first opened.
             return None
-        loop = endless_reference(whole)
+        loop = find_endless_reference(root_schema)
         if loop is not None:
             message = "the schema refers to itself, so validation would never end"
             hint = "put the '$ref' inside 'properties' or 'items'"
             self._bundle.findings.append(origin.at(*loop).finding("F123", message, hint))
             return None
         try:
-            jsonschema_rs.Draft202012Validator(whole, offline=True)
+            jsonschema_rs.Draft202012Validator(root_schema, offline=True)
         except jsonschema_rs.ValidationError as error:
-            at = origin.at(*instance_path(error, whole))
+            at = origin.at(*instance_path(error, root_schema))
             self._bundle.findings.append(at.finding("F401", f"invalid JSON Schema: {error.message}"))
             return None
         except (jsonschema_rs.ReferencingError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             self._bundle.findings.append(origin.finding("F401", f"invalid JSON Schema: {reason}"))
             return None
-        return Schema(digest(canonical(whole)), whole)
+        return Schema(digest(canonical(root_schema)), root_schema)
 
-    def _checked_and_rewritten(self, value: Any, origin: Origin, root: str, definitions: dict[str, Any]) -> Any:
-        """The schema with each `$ref` rewritten to its new target; `root` is the new location of the schema itself."""
+    def _rewrite_references(self, value: Any, origin: Origin, root: str, definitions: dict[str, Any]) -> Any:
+        """Checks a schema and points each `$ref` to its new target. `root` is the new location of the schema itself."""
         if not self._is_well_formed(value, origin):
             return value
         rewritten = copy.deepcopy(value)
         targets = [
-            (schema, self._target(schema["$ref"], value, origin.at(*path, "$ref"), root, definitions))
+            (schema, self._resolve_target(schema["$ref"], value, origin.at(*path, "$ref"), root, definitions))
             for path, schema in subschemas(rewritten)
             if "$ref" in schema
         ]
@@ -94,22 +94,22 @@ class SchemaReader:
         return rewritten
 
     def _is_well_formed(self, value: Any, origin: Origin) -> bool:
-        before = len(self._bundle.findings)
+        count_before = len(self._bundle.findings)
         findings = self._bundle.findings
         for path, schema in subschemas(value):
             for keyword in schema:
                 at = origin.at(*path, keyword)
-                if keyword in REFUSED:
+                if keyword in UNSUPPORTED_KEYWORDS:
                     findings.append(at.key_finding("F403", f"'{keyword}' is not supported in schemas", "use '$defs'"))
                 elif keyword == "$defs" and any(str(name).startswith(_FILE) for name in schema[keyword]):
                     findings.append(at.key_finding("F403", f"names in '$defs' cannot start with '{_FILE}'"))
                 elif keyword not in KEYWORDS and not keyword.startswith("x-"):
-                    near = _OLD_KEYWORDS.get(keyword) or suggest(keyword, KEYWORDS)
-                    hint = f"did you mean '{near}'?" if near else "your own start with 'x-'"
+                    similar = _OLD_KEYWORDS.get(keyword) or suggest(keyword, KEYWORDS)
+                    hint = f"did you mean '{similar}'?" if similar else "custom keywords start with 'x-'"
                     findings.append(at.key_finding("F402", f"'{keyword}' is not a keyword of JSON Schema", hint))
                 elif keyword == "$schema" and str(schema[keyword]).rstrip("#") != DIALECT:
                     findings.append(at.finding("F403", "only JSON Schema 2020-12 is supported", f"write {DIALECT}"))
-        if holds_reference(value):
+        if contains_reference(value):
             message = "schemas cannot contain references"
             findings.append(origin.key_finding("F019", message, "write the value, or use a command check"))
         reported = set()
@@ -117,10 +117,12 @@ class SchemaReader:
             at = origin.at(*instance_path(error, value))
             if at.path not in reported:
                 reported.add(at.path)
-                findings.append(_misuse(error, at))
-        return len(findings) == before
+                findings.append(_invalid_schema_finding(error, at))
+        return len(findings) == count_before
 
-    def _target(self, ref: str, whole: Any, origin: Origin, root: str, definitions: dict[str, Any]) -> str:
+    def _resolve_target(
+        self, ref: str, root_schema: Any, origin: Origin, root: str, definitions: dict[str, Any]
+    ) -> str:
         path, _, fragment = ref.partition("#")
         fragment = unquote(fragment)
         if not _FRAGMENT.fullmatch(fragment):
@@ -128,46 +130,46 @@ class SchemaReader:
             self._bundle.findings.append(origin.finding("F405", message, "write '#/$defs/name'"))
             return ref
         if path:
-            document = self._file(path, origin)
+            document = self._open_file(path, origin)
             if document is None:
                 return ref
-            whole = document.value
+            root_schema = document.value
             root = self._embed(document, definitions)
         try:
-            if not self._is_schema_in(whole, pointer.look_up(whole, fragment)):
+            if not self._is_schema_in(root_schema, pointer.look_up(root_schema, fragment)):
                 self._bundle.findings.append(origin.finding("F405", f"$ref '{ref}' does not refer to a schema"))
         except KeyError:
             self._bundle.findings.append(origin.finding("F405", f"$ref '{ref}' has no target"))
         return root + quote(fragment, safe=_SAFE)
 
-    def _is_schema_in(self, whole: Any, target: Any) -> bool:
+    def _is_schema_in(self, root_schema: Any, target: Any) -> bool:
         if isinstance(target, bool):
             return True
-        if id(whole) not in self._schemas_in:
+        if id(root_schema) not in self._schemas_in:
             # Keep a reference to the schema, so that its id is not reused.
-            self._schemas_in[id(whole)] = (whole, {id(schema) for _, schema in subschemas(whole)})
-        return id(target) in self._schemas_in[id(whole)][1]
+            self._schemas_in[id(root_schema)] = (root_schema, {id(schema) for _, schema in subschemas(root_schema)})
+        return id(target) in self._schemas_in[id(root_schema)][1]
 
-    def _file(self, path: str, origin: Origin) -> Document | None:
-        before = len(self._bundle.findings)
+    def _open_file(self, path: str, origin: Origin) -> Document | None:
+        count_before = len(self._bundle.findings)
         source = self._bundle.open_reference(path, origin)
-        # Unresolvable references share one code.
-        for index in range(before, len(self._bundle.findings)):
-            found = self._bundle.findings[index]
-            if found.code in ("F120", "F122") and found.place == origin.place():
-                self._bundle.findings[index] = origin.finding("F404", f"$ref {found.message}", found.hint)
+        # All references that leave the bundle get the same code.
+        for index in range(count_before, len(self._bundle.findings)):
+            finding = self._bundle.findings[index]
+            if finding.code in ("F120", "F122") and finding.place == origin.place():
+                self._bundle.findings[index] = origin.finding("F404", f"$ref {finding.message}", finding.hint)
         return self._bundle.single_document(source, f"it is read from {origin.document.file}") if source else None
 
     def _embed(self, document: Document, definitions: dict[str, Any]) -> str:
         key = f"{_FILE}{document.file}"
-        place = f"#/$defs/{quote(pointer.join([key])[1:], safe=_SAFE)}"
+        location = f"#/$defs/{quote(pointer.join([key])[1:], safe=_SAFE)}"
         if key not in definitions:
             definitions[key] = True  # a placeholder while the file is read: files may refer to each other
-            definitions[key] = self._checked_and_rewritten(document.value, document.origin(), place, definitions)
-        return place
+            definitions[key] = self._rewrite_references(document.value, document.origin(), location, definitions)
+        return location
 
 
-def _misuse(error: jsonschema_rs.ValidationError, origin: Origin) -> ManifestFinding:
+def _invalid_schema_finding(error: jsonschema_rs.ValidationError, origin: Origin) -> ManifestFinding:
     if origin.path[-1:] == ("type",) and isinstance(error.instance, str):
         message = f"invalid JSON Schema: unknown type '{error.instance}'"
         return origin.finding("F401", message, hint_for(error.instance, _TYPES, "types"))

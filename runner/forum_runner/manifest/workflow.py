@@ -1,4 +1,4 @@
-"""Reads a workflow: its roster, policy, plan, inputs and script, from wherever it refers to them."""
+"""Reads a workflow with its roster, policy, plan, inputs and script, which can be inline or in other files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from forum_runner.model import Plan, Policy, Roster, ScriptAnswer
 class InputValue:
     """A value for an input, and its location if it comes from a file.
 
-    `is_private`: the value was passed to a command and is not recorded. `is_text`: it is text whose type only the plan
-    knows; `problem` says why it could not be converted to that type.
+    A private value was passed to a command and is not recorded. If `is_text` is set, the plan decides how to parse the
+    value, and `problem` says why that failed.
     """
 
     value: Any
@@ -29,7 +29,10 @@ class InputValue:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A part that could not be read is None, and has a finding. `answers` is None without a script."""
+    """A workflow with its parts. A part that could not be read is None and has a finding.
+
+    `answers` is None if the workflow has no script.
+    """
 
     origin: Origin
     name: str
@@ -56,13 +59,13 @@ def read_workflow(reader: ManifestReader, value: Mapping[str, Any], origin: Orig
 
 
 def read_inputs(bundle: Bundle, source: BundleFile, hint: str | None = None) -> dict[str, InputValue]:
-    """The values in a file of inputs."""
+    """The values in an inputs file."""
     document = bundle.single_document(source, hint)
     if document is None:
         return {}
     origin = document.origin()
     if not isinstance(document.value, dict):
-        bundle.findings.append(origin.finding("F202", "a file of inputs must be a mapping"))
+        bundle.findings.append(origin.finding("F202", "an inputs file must be a mapping"))
         return {}
     return {name: InputValue(value, origin.at(name)) for name, value in document.value.items()}
 
@@ -70,8 +73,8 @@ def read_inputs(bundle: Bundle, source: BundleFile, hint: str | None = None) -> 
 def read_answers(value: Mapping[str, Any], origin: Origin) -> tuple[ScriptAnswer, ...]:
     """The answers of a script."""
     answers = enumerate(value.get("answers", ()))
-    found = ((i, answer) for i, answer in answers if answer is not None)
-    return tuple(ScriptAnswer(origin.at("answers", i), a.get("task"), a.get("agent"), a) for i, a in found)
+    valid = ((i, answer) for i, answer in answers if answer is not None)
+    return tuple(ScriptAnswer(origin.at("answers", i), a.get("task"), a.get("agent"), a) for i, a in valid)
 
 
 def _workflow_inputs(bundle: Bundle, workflow: Mapping[str, Any], origin: Origin) -> dict[str, InputValue]:

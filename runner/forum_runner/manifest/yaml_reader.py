@@ -1,6 +1,6 @@
-"""Reads YAML 1.2 (core schema) and JSON into values with locations; ambiguous syntax is a finding.
+"""Reads YAML 1.2 (core schema) and JSON into values with locations. Ambiguous syntax is a finding.
 
-Uses the parser's events instead of its tree: the C parser builds the tree recursively and crashes on deep nesting,
+It uses the parser's events instead of its tree: the C parser builds the tree recursively and crashes on deep nesting,
 while events arrive one by one and can be counted.
 """
 
@@ -27,13 +27,13 @@ from yaml.events import (
 
 from forum_runner.document import Branch, Document, Span, Step, lines_of
 from forum_runner.finding import ManifestFinding, Place
-from forum_runner.manifest.yaml_scalars import BadTag, NotJson, resolve_plain, resolve_tagged
-from forum_runner.manifest.yaml_text import prepared
+from forum_runner.manifest.yaml_scalars import InexactNumber, InvalidTag, resolve_plain, resolve_tagged
+from forum_runner.manifest.yaml_text import prepare_text
 
 MAX_DEPTH = 64
 MAX_ALIAS_NODES = 100_000
 
-_TEXT_PER_NODE = 100  # this many characters of text count as one more value
+_TEXT_PER_NODE = 100  # a text counts as one more value for each 100 characters
 
 _Parser: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _COLLECTION_TAGS = {
@@ -41,19 +41,19 @@ _COLLECTION_TAGS = {
     SequenceStartEvent: (None, "!", "tag:yaml.org,2002:seq"),
 }
 _NO_KEYS: dict[Step, Span] = {}
-_SKIPPED = "\udc00"  # the key of a value without a valid key; a lone surrogate, which no text can contain
+_INVALID_KEY = "\udc00"  # the key of a value without a valid key; a lone surrogate, which no text can contain
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_yaml(file: str, text: str) -> tuple[list[Document], list[ManifestFinding]]:
-    """All documents of a file. After a syntax error, the documents before it are still returned."""
-    readable, restored = prepared(text, is_json=file.endswith(".json"))
-    reader = _EventReader(file, text, restored)
+    """The documents of a file and its findings. After a syntax error, the documents before it are still returned."""
+    readable, replacements = prepare_text(text, is_json=file.endswith(".json"))
+    reader = _EventReader(file, text, replacements)
     parser = None
     try:
         parser = _Parser(readable)
-        reader.take_all(parser.get_event)
-    except _Abandoned:
+        reader.read_all(parser.get_event)
+    except _UnreadableError:
         pass
     except yaml.MarkedYAMLError as error:
         reader.findings.append(_syntax_finding(file, text, error))
@@ -65,7 +65,7 @@ def read_yaml(file: str, text: str) -> tuple[list[Document], list[ManifestFindin
     return reader.documents, reader.findings
 
 
-class _Abandoned(Exception):
+class _UnreadableError(Exception):
     """The rest of the file cannot be read; a finding gives the reason."""
 
 
@@ -78,13 +78,13 @@ class _Frame:
     is_mapping: bool
     anchor: str | None
     nodes_before: int
-    deepest: int = 0
+    inner_depth: int = 0
     key: str | None = None
-    merges: bool = False
+    has_merge_key: bool = False
 
 
 @dataclass(slots=True)
-class _Anchored:
+class _AnchoredValue:
     value: Any
     span: Span
     nodes: int
@@ -95,15 +95,15 @@ class _Anchored:
 class _EventReader:
     file: str
     text: str
-    restored: dict[int, str]
+    replacements: dict[int, str]
     documents: list[Document] = field(default_factory=list)
     findings: list[ManifestFinding] = field(default_factory=list)
     stack: list[_Frame] = field(default_factory=list)
-    anchors: dict[str, _Anchored | None] = field(default_factory=dict)
+    anchors: dict[str, _AnchoredValue | None] = field(default_factory=dict)
     nodes: int = 0
     alias_nodes: int = 0
 
-    def take_all(self, get_event: Callable[[], Any]) -> None:
+    def read_all(self, get_event: Callable[[], Any]) -> None:
         handlers: dict[type, Callable[[Any], None]] = {
             ScalarEvent: self._scalar,
             MappingStartEvent: self._open,
@@ -119,7 +119,7 @@ class _EventReader:
             handlers[type(event)](event)
 
     def _scalar(self, event: Any) -> None:
-        text: str = event.value.translate(self.restored) if self.restored else event.value
+        text: str = event.value.translate(self.replacements) if self.replacements else event.value
         weight = 1 + len(text) // _TEXT_PER_NODE
         self.nodes += weight
         try:
@@ -127,22 +127,22 @@ class _EventReader:
                 value = resolve_tagged(event.tag, text)
             else:
                 value = text if event.style else resolve_plain(text)
-        except (NotJson, BadTag) as error:
+        except (InexactNumber, InvalidTag) as error:
             self._add(error.code, event, str(error), error.hint)
             value = None
         if event.anchor is not None:
-            self.anchors[event.anchor] = _Anchored(value, event, weight, 0)
+            self.anchors[event.anchor] = _AnchoredValue(value, event, weight, 0)
         frame = self.stack[-1] if self.stack else None
         if frame is not None and frame.key is not None:
-            # A value in a mapping is the most common case: save a call.
+            # Values in mappings are the most common case, so avoid a call here.
             frame.value[frame.key] = value
             frame.span.children[frame.key] = event
             frame.key = None
         else:
-            self._place(value, event, text if not event.style else None)
+            self._attach(value, event, text if not event.style else None)
 
-    def _place(self, value: Any, span: Any, plain: str | None = None) -> None:
-        """Adds a finished value to its parent: as a document's root, a list's item, a mapping's key or value."""
+    def _attach(self, value: Any, span: Any, plain: str | None = None) -> None:
+        """Adds a finished value to its parent: as a document root, a list item, a mapping key or a mapping value."""
         if not self.stack:
             if plain == "":
                 return  # an empty document
@@ -162,13 +162,13 @@ class _EventReader:
     def _key(self, frame: _Frame, value: object, span: Any, plain: str | None) -> str:
         if plain == "<<":
             self._add("F111", span, "merge keys ('<<') are not supported", "write the fields out, or use an alias")
-            frame.merges = True
+            frame.has_merge_key = True
             return plain
         if not isinstance(value, str):
             actual = "a mapping or list" if plain is None else plain or "empty"
             hint = f"quote it: '{plain}'" if plain else None
             self._add("F116", span, f"a key must be a string, but this is {actual}", hint)
-            return _SKIPPED
+            return _INVALID_KEY
         if value in frame.value:
             first = frame.span.keys[value].start_mark.line + 1
             self._add("F110", span, f"duplicate key '{value}', first used in line {first}")
@@ -180,9 +180,9 @@ class _EventReader:
         self.nodes += 1
         if len(self.stack) >= MAX_DEPTH:
             self._add("F115", event, f"nested more than {MAX_DEPTH} levels deep")
-            raise _Abandoned
+            raise _UnreadableError
         if event.tag not in _COLLECTION_TAGS[kind]:
-            problem = BadTag(event.tag)
+            problem = InvalidTag(event.tag)
             self._add(problem.code, event, str(problem), problem.hint)
         is_mapping = kind is MappingStartEvent
         span = Branch(event.start_mark, event.end_mark, {}, {} if is_mapping else _NO_KEYS)
@@ -194,38 +194,38 @@ class _EventReader:
         frame = self.stack.pop()
         frame.span.end_mark = event.end_mark
         if frame.is_mapping:
-            frame.value.pop(_SKIPPED, None)
-        if frame.merges:
+            frame.value.pop(_INVALID_KEY, None)
+        if frame.has_merge_key:
             _merge(frame.value, frame.span)
         if frame.anchor is not None:
             nodes = 1 + self.nodes - frame.nodes_before
-            self.anchors[frame.anchor] = _Anchored(frame.value, frame.span, nodes, frame.deepest + 1)
+            self.anchors[frame.anchor] = _AnchoredValue(frame.value, frame.span, nodes, frame.inner_depth + 1)
         if self.stack:
-            self.stack[-1].deepest = max(self.stack[-1].deepest, frame.deepest + 1)
-        self._place(frame.value, frame.span)
+            self.stack[-1].inner_depth = max(self.stack[-1].inner_depth, frame.inner_depth + 1)
+        self._attach(frame.value, frame.span)
 
     def _alias(self, event: Any) -> None:
         name = event.anchor
         if name not in self.anchors:
             self._add("F113", event, f"alias '*{name}' has no anchor '&{name}' before it")
-            self._place(None, event)
+            self._attach(None, event)
             return
         anchored = self.anchors[name]
         if anchored is None:
             self._add("F114", event, f"alias '*{name}' is inside the value that it refers to")
-            self._place(None, event)
+            self._attach(None, event)
             return
         self.nodes += anchored.nodes
         self.alias_nodes += anchored.nodes
         if self.alias_nodes > MAX_ALIAS_NODES:
             self._add("F112", event, f"aliases expand to more than {MAX_ALIAS_NODES:,} values")
-            raise _Abandoned
+            raise _UnreadableError
         if len(self.stack) + anchored.depth > MAX_DEPTH:
             self._add("F115", event, f"nested more than {MAX_DEPTH} levels deep")
-            raise _Abandoned
+            raise _UnreadableError
         if self.stack:
-            self.stack[-1].deepest = max(self.stack[-1].deepest, anchored.depth)
-        self._place(anchored.value, anchored.span)
+            self.stack[-1].inner_depth = max(self.stack[-1].inner_depth, anchored.depth)
+        self._attach(anchored.value, anchored.span)
 
     def _add(self, code: str, span: Any, message: str, hint: str | None = None) -> None:
         start, end = span.start_mark, span.end_mark
@@ -234,7 +234,7 @@ class _EventReader:
 
 
 def _merge(value: dict[str, Any], span: Branch) -> None:
-    """Adds the fields of an unsupported merge key, so that they are not reported as missing."""
+    """Adds the fields of an unsupported merge key, so that they are not also reported as missing."""
     merged, merged_span = value.pop("<<"), span.children.pop("<<")
     if isinstance(merged, dict) and isinstance(merged_span, Branch):
         value |= {name: item for name, item in merged.items() if name not in value}

@@ -13,7 +13,7 @@ _WORDS: dict[str, Any] = {
 }
 _NUMBER_START = frozenset("-+.0123456789")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
-_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_OCTAL_OR_HEX = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _TAG = "tag:yaml.org,2002:"
@@ -21,8 +21,8 @@ _CORE_TAGS = ("!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq")
 _MAX_DIGITS = 20
 
 
-class NotJson(ValueError):
-    """A number that not all JSON readers read as the same value."""
+class InexactNumber(ValueError):
+    """A number that JSON readers do not all read as the same value."""
 
     code = "F118"
 
@@ -32,7 +32,9 @@ class NotJson(ValueError):
         super().__init__(f"number {number} cannot be represented exactly in JSON")
 
 
-class BadTag(ValueError):
+class InvalidTag(ValueError):
+    """A tag that is not supported, or that does not match its value."""
+
     code = "F117"
 
     def __init__(self, tag: str) -> None:
@@ -48,13 +50,13 @@ def resolve_plain(text: str) -> Any:
     if text[0] not in _NUMBER_START:
         return text
     if _INTEGER.fullmatch(text):
-        return _in_range(text, 0)
-    if _BASED.fullmatch(text):
-        return _in_range(text, 8 if text[1] == "o" else 16)
+        return _integer(text, 0)
+    if _OCTAL_OR_HEX.fullmatch(text):
+        return _integer(text, 8 if text[1] == "o" else 16)
     if _FLOAT.fullmatch(text):
         return _float(text)
     if _NOT_FINITE.fullmatch(text):
-        raise NotJson(text)
+        raise InexactNumber(text)
     return text
 
 
@@ -62,40 +64,40 @@ def resolve_tagged(tag: str, text: str) -> Any:
     if tag in ("!", _TAG + "str"):
         return text
     value = resolve_plain(text)
-    fits = {
+    matches = {
         _TAG + "null": value is None,
         _TAG + "bool": isinstance(value, bool),
         _TAG + "int": isinstance(value, int) and not isinstance(value, bool),
         _TAG + "float": isinstance(value, int | float) and not isinstance(value, bool),
     }
-    if not fits.get(tag, False):
-        raise BadTag(tag)
+    if not matches.get(tag, False):
+        raise InvalidTag(tag)
     return value
 
 
-def _in_range(text: str, base: int) -> int:
+def _integer(text: str, base: int) -> int:
     digits = text[2:] if base else text.lstrip("-+")
     significant = digits.lstrip("0") or "0"
     # Python refuses to convert very long digit strings, and they are out of range anyway.
     if len(significant) > _MAX_DIGITS:
-        raise NotJson(text)
+        raise InexactNumber(text)
     value = int(significant, base or 10)
     if text.startswith("-"):
         value = -value
     if abs(value) > MAX_INTEGER:
-        raise NotJson(text)
+        raise InexactNumber(text)
     return value
 
 
 def _float(text: str) -> int | float:
-    """JSON has one number type: a whole number is returned as an integer."""
+    """Returns a whole number as an integer, because JSON has only one number type."""
     value = float(text)
     mantissa = text.lower().partition("e")[0]
     has_underflowed = value == 0 and any(digit in "123456789" for digit in mantissa)
     if not math.isfinite(value) or has_underflowed:
-        raise NotJson(text)
+        raise InexactNumber(text)
     if not value.is_integer():
         return value
     if abs(value) > MAX_INTEGER:
-        raise NotJson(text)
+        raise InexactNumber(text)
     return int(value)

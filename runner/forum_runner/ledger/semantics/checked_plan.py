@@ -12,7 +12,7 @@ from forum_runner.errors import CanonicalError
 from forum_runner.ledger.body import read_json
 from forum_runner.ledger.entries import RunOpened
 from forum_runner.ledger.verification.report import Violation
-from forum_runner.manifest.schema_findings import BASE_URI, own_schema
+from forum_runner.manifest.schema_findings import BASE_URI, forum_schema
 from forum_runner.wave_plan.plan_value import PlanValue
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
@@ -51,7 +51,7 @@ def _parse(data: bytes) -> dict[str, Any]:
 
 @cache
 def _validator() -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator({"$ref": f"{BASE_URI}wave-plan.schema.json"}, retriever=own_schema)
+    return jsonschema_rs.Draft202012Validator({"$ref": f"{BASE_URI}wave-plan.schema.json"}, retriever=forum_schema)
 
 
 def _check_names(plan: WavePlan) -> None:
