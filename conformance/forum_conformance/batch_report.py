@@ -1,4 +1,4 @@
-"""The judge's report on several ledgers: a line for each valid one, more for each other, and a summary."""
+"""The judge's report on several ledgers: one line per valid ledger, more lines per other ledger, and a summary."""
 
 import json
 from collections import Counter
@@ -12,15 +12,15 @@ def line_of(name: str, report: Report | None, error: str | None) -> str:
     return json.dumps(document, separators=(",", ":")) + "\n"
 
 
-def text_of_one(name: str, report: Report | None, error: str | None) -> str:
+def ledger_text(name: str, report: Report | None, error: str | None) -> str:
     path = printable(name)
     if report is None:
         return f"not judged: {path}: {printable(error or '')}\n"
     if report.verdict is Verdict.VALID:
         return f"valid: {path}: {printable(about(report))}\n"
     first, *rest = text_of(report).splitlines()
-    verdict, _, told = first.partition(": ")
-    return "".join(f"{line}\n" for line in (f"{verdict}: {path}: {told}", *(f"  {line}" for line in rest)))
+    verdict, _, summary = first.partition(": ")
+    return "".join(f"{line}\n" for line in (f"{verdict}: {path}: {summary}", *(f"  {line}" for line in rest)))
 
 
 class Tally:
@@ -33,9 +33,9 @@ class Tally:
         self._counts[report.verdict.value if report else "not judged"] += 1
 
     def text(self) -> str:
-        told = ", ".join(
+        summary = ", ".join(
             f"{self._counts[word]} {word}"
             for word in ("valid", "invalid", "incomplete", "not judged")
             if self._counts[word]
         )
-        return f"{self._counts.total()} in all: {told}\n"
+        return f"{self._counts.total()} ledgers: {summary}\n"

@@ -1,4 +1,4 @@
-"""Level 3: check that the archive contains exactly the bodies that the entries name."""
+"""Level 3: check that the archive contains exactly the bodies that entries refer to."""
 
 from collections import defaultdict
 from typing import BinaryIO
@@ -9,7 +9,7 @@ from forum_conformance.finding import Findings
 
 
 class Store:
-    """The members of an archive, looked up by the bodies that entries name.
+    """The members of an archive, looked up by the references of entries.
 
     Ignores redaction entries: a body with an intact member can be read even if an entry records its redaction.
     """
@@ -25,12 +25,12 @@ class Store:
         return self._members.get(digest, [])
 
     def plain_digest(self, body: Body) -> str | None:
-        """The SHA-256 of the body's bytes; None if it is redacted, missing or wrong."""
+        """The SHA-256 of the body's bytes; None if it is redacted, missing or altered."""
         member = self._sound(body)
         return member.plain_digest if member else None
 
     def read(self, body: Body) -> bytes | None:
-        """The body's bytes; None if it is redacted, missing or wrong."""
+        """The body's bytes; None if it is redacted, missing or altered."""
         member = self._sound(body)
         if member is None:
             return None
@@ -57,7 +57,7 @@ def fault_of(member: Member, body: Body) -> str | None:
 
 
 def is_broken(archive: Archive, store: Store, references: BodyReferences) -> bool:
-    """Whether the archive becomes unreadable before the last body that an entry names."""
+    """Whether the archive becomes unreadable before the last body that an entry refers to."""
     return archive.rest is Rest.OTHER and not all(store.members(digest) for digest in references.first)
 
 
@@ -73,12 +73,12 @@ def check_members(
     up_to_last = _up_to_last_named(archive, references)
     for member in up_to_last:
         if not _is_named(member, references):
-            findings.add("L304", None, f"no entry names the member {member.name!a}")
+            findings.add("L304", None, f"no entry refers to the member {member.name!a}")
     end = up_to_last[-1].end if up_to_last else 0
     if archive.stopped_at != end or archive.rest is Rest.OTHER:
         findings.add("L310", None, f"bodies.tar has a torn tail from byte {end} on")
     elif is_last_a_seal and archive.rest is Rest.NOTHING:
-        findings.add("L310", None, "the ledger is sealed, and the end of bodies.tar is missing")
+        findings.add("L310", None, "the ledger is sealed, but the end of bodies.tar is missing")
 
 
 def _check_member(member: Member, body: Body, references: BodyReferences, findings: Findings) -> None:

@@ -27,7 +27,7 @@ _COMMANDS = (
 def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     try:
-        with _ended_politely():
+        with _termination_as_interrupt():
             return _run(argv)
     except UsageError as error:
         return _fail(ExitCode.USAGE, str(error))
@@ -39,8 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}, line {place.lineno}"
-        sentence = f"this is a defect of {_PROGRAM} itself: {type(error).__name__} in {where}: {error}"
-        return _fail(ExitCode.DEFECT, f"{sentence}\nPlease report it to the project's issue tracker.")
+        sentence = f"internal error: {type(error).__name__} in {where}: {error}"
+        return _fail(
+            ExitCode.DEFECT, f"{sentence}\nThis is a bug in forum-conformance. Please report it with these details."
+        )
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -65,7 +67,7 @@ def _open_closed_streams() -> None:
 
 
 @contextmanager
-def _ended_politely() -> Iterator[None]:
+def _termination_as_interrupt() -> Iterator[None]:
     """Treat termination like Ctrl-C: leave no processes and no temporary directories behind."""
     # Handlers can be set in the main thread only. Signals ignored on purpose (nohup) stay ignored.
     is_main = threading.current_thread() is threading.main_thread()

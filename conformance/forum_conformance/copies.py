@@ -17,18 +17,18 @@ def check_copies(
     directory: Path, store: Store, references: BodyReferences, findings: Findings, *, is_last_a_seal: bool
 ) -> None:
     copies = dict(_copies(references))
-    there = set(_there(directory))
-    for name in sorted(there - set(copies)):
+    existing = set(_existing_names(directory))
+    for name in sorted(existing - set(copies)):
         if name.startswith("outputs/") and not name.startswith("outputs/."):
-            findings.add("L308", None, f"{name!a} is a copy of nothing")
+            findings.add("L308", None, f"{name!a} does not belong to any recorded output")
     for name, body in copies.items():
-        if name in there:
+        if name in existing:
             _check_copy(directory / name, name, body, store, references, findings)
         elif is_last_a_seal and body.digest not in references.redacted:
             findings.add("L308", body.seq, f"{name} is missing")
 
 
-def _there(directory: Path) -> Iterator[str]:
+def _existing_names(directory: Path) -> Iterator[str]:
     yield from (path.name for path in directory.iterdir())
     if (directory / "outputs").is_dir():
         yield from (f"outputs/{path.name}" for path in (directory / "outputs").iterdir())
@@ -48,17 +48,17 @@ def _check_copy(
     if body.digest in references.redacted:
         sentence = f"{body.digest} is recorded as redacted, but its copy {name} exists"
         findings.add("L306", references.first[body.digest].seq, sentence)
-    elif _is_other(path, body, store):
-        findings.add("L308", body.seq, f"{name} does not have the bytes of the body that it copies")
+    elif _differs(path, body, store):
+        findings.add("L308", body.seq, f"{name} differs from the body it should be a copy of")
 
 
-def _is_other(path: Path, body: Body, store: Store) -> bool:
+def _differs(path: Path, body: Body, store: Store) -> bool:
     # A link or a device is not a copy, and a device may be endless.
     if not stat.S_ISREG(path.lstat().st_mode):
         return True
     salt = store.read_salt(body) if body.is_salted else b""
     if salt is None:
-        return False  # The body is missing or wrong, which is already a finding: there is nothing to compare.
+        return False  # The body is missing or altered, which is already a finding.
     hasher = hashlib.sha256(SALT_TAG + salt if body.is_salted else b"")
     with path.open("rb") as stream:
         while chunk := stream.read(1 << 16):

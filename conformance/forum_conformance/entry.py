@@ -47,7 +47,7 @@ def read_object(content: bytes) -> tuple[dict[str, Any], list[str]]:
     numbers = _Numbers()
     text = content.decode("utf-8")
     if canonical.depth(text) > MAX_DEPTH:
-        raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
+        raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
     value = json.loads(
         text, parse_int=numbers.integer, parse_float=numbers.other, parse_constant=canonical.refuse_constant
     )
@@ -74,5 +74,5 @@ def _in_form(number: int, entry: Entry) -> Entry | Finding:
     if departure:
         return Finding("L105", number, f"the entry does not match its schema {departure}")
     if not is_known and not entry["kind"].startswith("x-"):
-        return Finding("L106", number, f"the kind '{kind}' is not known")
+        return Finding("L106", number, f"unknown kind '{kind}'")
     return entry

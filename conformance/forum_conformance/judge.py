@@ -76,7 +76,7 @@ class _Judgement:
             reading = read_through(stream, seals, self._findings)
         if self._findings.count:
             for level in (3, 4, 5):
-                self._reasons.setdefault(level, "levels 1 and 2 are invalid")
+                self._reasons.setdefault(level, "level 1 or 2 failed")
         else:
             self._check_bodies(reading)
             self._check_seals(seals, reading)
@@ -141,7 +141,9 @@ class _Judgement:
         body = references.wave_plan
         wave_plan = store.read(body) if body else None
         if wave_plan is None:
-            self._reasons[4] = "the wave plan is redacted, missing or wrong" if body else "the ledger has no wave plan"
+            self._reasons[4] = (
+                "the wave plan is redacted, missing or altered" if body else "the ledger has no wave plan"
+            )
             return
         semantics = SemanticsCheck(store, wave_plan)
         for entry in self._entries(entries):

@@ -87,7 +87,9 @@ def level_of(number: int, findings: Findings, reason: str | None) -> Level:
 
 def document_of(report: Report) -> dict[str, Any]:
     facts, findings, foreign = report.facts, report.findings, report.foreign
-    told = {"format": foreign.format, "signs": list(foreign.signs), "notes": list(foreign.notes)} if foreign else None
+    foreign_document = (
+        {"format": foreign.format, "signs": list(foreign.signs), "notes": list(foreign.notes)} if foreign else None
+    )
     return {
         "format": 1,
         "verdict": report.verdict.value,
@@ -106,7 +108,7 @@ def document_of(report: Report) -> dict[str, Any]:
         ],
         "more_findings": max(0, findings.count - MAX_KEPT),
         "checkpoints": _checkpoint_documents(report.checkpoints),
-        **({"foreign": told} if told else {}),
+        **({"foreign": foreign_document} if foreign_document else {}),
     }
 
 

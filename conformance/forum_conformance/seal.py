@@ -28,7 +28,7 @@ class Held:
 
 
 # The members that a later seal repeats.
-_KEPT = ("status", "counts", "totals")
+_REPEATED_MEMBERS = ("status", "counts", "totals")
 
 
 class Seals:
@@ -40,7 +40,7 @@ class Seals:
         self.held: list[Held] = []
         self._witnesses = tuple(witnesses)
         self._before: Mapping[str, Any] | None = None
-        # Keep the needed roots on the way: a tree cannot go back.
+        # Store the needed roots while the tree grows: it cannot compute earlier ones.
         self._roots = {
             witness.checkpoint.size: b"" for witness in self._witnesses if isinstance(witness.checkpoint, Checkpoint)
         }
@@ -48,15 +48,15 @@ class Seals:
 
     def check(self, number: int, line_hash: bytes, entry: Entry | None) -> None:
         if entry is not None and entry["kind"] == "run.sealed":
-            self._look_at_seal(number, entry["data"])
+            self._check_seal(number, entry["data"])
         self.tree.add(line_hash)
         self._keep_root()
 
-    def _look_at_seal(self, number: int, data: Mapping[str, Any]) -> None:
+    def _check_seal(self, number: int, data: Mapping[str, Any]) -> None:
         before = data if self._before is None else self._before
-        other = [name for name in _KEPT if data[name] != before[name]]
+        other = [name for name in _REPEATED_MEMBERS if data[name] != before[name]]
         if other:
-            self.findings.add("L504", number, f"{' and '.join(other)} of the seal differ from the seal before it")
+            self.findings.add("L504", number, f"{' and '.join(other)} of the seal differ from the previous seal")
         if data["root"] != self.tree.root().hex():
             self.findings.add("L505", number, "the seal's root is not the root of the entries before it")
         self._before = data
@@ -89,9 +89,11 @@ class Seals:
         elif key and not checkpoint.is_signed_by(key):
             self.findings.add("L510", None, f"{name} is not signed by the key of '{key.name}'")
         elif checkpoint.run != run:
-            self.findings.add("L507", None, f"{name} is of run {checkpoint.run}")
+            self.findings.add("L507", None, f"{name} belongs to run {checkpoint.run}")
         elif checkpoint.size > self.tree.size:
-            self.findings.add(more, None, f"{name} has {checkpoint.size} entries, the ledger {self.tree.size}")
+            self.findings.add(
+                more, None, f"{name} covers {checkpoint.size} entries, but the ledger has {self.tree.size}"
+            )
         elif checkpoint.root != self._roots[checkpoint.size]:
             self.findings.add(other, None, f"{name} has another root for {checkpoint.size} entries")
         else:
@@ -99,7 +101,7 @@ class Seals:
 
     def compare_head(self, head: str | None, expected: str) -> None:
         if head != expected:
-            self.findings.add("L511", None, f"the head is {head}, and not the expected {expected}")
+            self.findings.add("L511", None, f"the head is {head}, expected {expected}")
 
 
 def witness_of(source: str, data: bytes) -> Witness:

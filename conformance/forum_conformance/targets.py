@@ -14,10 +14,10 @@ from forum_conformance.foreign.forum_engine import ENTRIES
 from forum_conformance.foreign.recognition import (
     HEAD_BYTES,
     Format,
-    Recognised,
+    RecognizedFormat,
     has_lines_with_cr,
     is_import,
-    recognise,
+    recognize,
 )
 from forum_conformance.foreign.symposium import ARTIFACT
 from forum_conformance.judge import Given
@@ -74,36 +74,36 @@ def _run_directories(folder: Path) -> Iterator[Target]:
         path = waiting.pop()
         try:
             with os.scandir(path) as entries:
-                there = {entry.name: entry for entry in entries}
-            is_record = LEDGER in there or _foreign_file(path) is not None
+                entries_by_name = {entry.name: entry for entry in entries}
+            is_record = LEDGER in entries_by_name or _foreign_file(path) is not None
         except OSError as error:
             yield Target(str(path), path, f"cannot read '{path}': {error.strerror or error}")
             continue
         if is_record:
             yield Target(str(path), path)
             continue
-        if BODIES in there:
+        if BODIES in entries_by_name:
             yield Target(str(path), path, f"'{path}' has {BODIES}, but no {LEDGER}")
-        yield from _beside(path, there)
-        folders = (name for name, entry in there.items() if entry.is_dir(follow_symlinks=False))
+        yield from _other_records(path, entries_by_name)
+        folders = (name for name, entry in entries_by_name.items() if entry.is_dir(follow_symlinks=False))
         waiting.extend(path / name for name in sorted(folders, reverse=True))
 
 
-def _beside(folder: Path, there: Mapping[str, os.DirEntry[str]]) -> Iterator[Target]:
+def _other_records(folder: Path, entries_by_name: Mapping[str, os.DirEntry[str]]) -> Iterator[Target]:
     """Other content of a directory: links to run directories, and ledgers under other names."""
-    for name in sorted(there):
+    for name in sorted(entries_by_name):
         path = folder / name
-        if there[name].is_symlink():
+        if entries_by_name[name].is_symlink():
             if (path / LEDGER).exists():
                 yield Target(str(path), path, f"'{path}' is a link, which is not followed")
-        elif name.endswith(".jsonl") and path.is_file() and _looks_like_ours(path):
+        elif name.endswith(".jsonl") and path.is_file() and _looks_like_a_ledger(path):
             yield Target(str(path), path)
 
 
-def _looks_like_ours(path: Path) -> bool:
+def _looks_like_a_ledger(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
-            return recognise(stream.read(HEAD_BYTES), is_ours_by_name=False) is None
+            return recognize(stream.read(HEAD_BYTES), is_named_like_a_ledger=False) is None
     except OSError:
         return True
 
@@ -122,10 +122,10 @@ def judge_target(target: Target, stdin: BinaryIO, *, levels: frozenset[int], giv
     with file.open("rb") as stream:
         head = stream.read(HEAD_BYTES)
         stream.seek(0)
-        recognised = recognise(head, is_ours_by_name=directory is not None or file.name == LEDGER)
-        if recognised and recognised.format is not Format.EMPTY:
-            return report_on(Found(recognised, head, stream, file, target.name))
-    return _noted(judging.judge(target.path, levels=levels, given=given), head, recognised)
+        recognized = recognize(head, is_named_like_a_ledger=directory is not None or file.name == LEDGER)
+        if recognized and recognized.format is not Format.EMPTY:
+            return report_on(Found(recognized, head, stream, file, target.name))
+    return _with_notes(judging.judge(target.path, levels=levels, given=given), head, recognized)
 
 
 def _file_of(directory: Path) -> Path:
@@ -137,8 +137,8 @@ def _foreign_file(directory: Path) -> Path | None:
         path = directory / name
         if path.is_file():
             with path.open("rb") as stream:
-                recognised = recognise(stream.read(HEAD_BYTES), is_ours_by_name=True)
-            if recognised and recognised.format is format_:
+                recognized = recognize(stream.read(HEAD_BYTES), is_named_like_a_ledger=True)
+            if recognized and recognized.format is format_:
                 return path
     return None
 
@@ -146,13 +146,13 @@ def _foreign_file(directory: Path) -> Path | None:
 def _judge_stream(stream: BinaryIO, levels: frozenset[int], given: Given) -> Report:
     head = stream.read(HEAD_BYTES)
     whole = BufferedReader(_Joined(head, stream))
-    recognised = recognise(head, is_ours_by_name=False)
-    if recognised and recognised.format is not Format.EMPTY:
-        return report_on(Found(recognised, head, whole))
-    return _noted(judging.judge_stream(whole, levels=levels, given=given), head, recognised)
+    recognized = recognize(head, is_named_like_a_ledger=False)
+    if recognized and recognized.format is not Format.EMPTY:
+        return report_on(Found(recognized, head, whole))
+    return _with_notes(judging.judge_stream(whole, levels=levels, given=given), head, recognized)
 
 
-def _noted(report: Report, head: bytes, empty: Recognised | None) -> Report:
+def _with_notes(report: Report, head: bytes, empty: RecognizedFormat | None) -> Report:
     """Notes for people. A ledger without a line is incomplete, imported or not."""
     foreign = foreign_of(Found(empty, b"", BufferedReader(_Joined(b"", None)))) if empty else None
     notes = (_LINES_WITH_CR,) if has_lines_with_cr(head) else ()

@@ -58,7 +58,7 @@ class Verification {
       await this.#bodiesAndSemantics();
       if (!this.reasons.has(5)) this.#seal(seal, lines.hasTornTail, comparisons);
     } else {
-      for (const level of [3, 4, 5]) this.reasons.set(level, "levels 1 and 2 are invalid");
+      for (const level of [3, 4, 5]) this.reasons.set(level, "level 1 or 2 failed");
     }
     return this.#reportDocument();
   }

@@ -30,7 +30,7 @@ _SHORT_TIMEOUT_S = 2.0
 class Wrong:
     name: str
     fault: str
-    """What is wrong, in one sentence."""
+    """The fault, in one sentence."""
     breaks: str
     """The requirement that it breaks, or `the protocol`."""
     roles: tuple[str, ...]

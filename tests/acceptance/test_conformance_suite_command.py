@@ -39,7 +39,7 @@ def suite(tmp_path: Path) -> Suite:
         (("--entrypoint", "it's"), "cannot split the entrypoint 'it's' into words: No closing quotation"),
         (("--entrypoint", "/nowhere/it"), "cannot start '/nowhere/it': No such file or directory"),
         (("--entrypoint", "/nowhere/it", "--serve"), "cannot start '/nowhere/it': No such file or directory"),
-        (("--entrypoint", "true", "--filter", "cat"), "the filter 'cat' takes no vector"),
+        (("--entrypoint", "true", "--filter", "cat"), "the filter 'cat' matches no vector"),
         (("--entrypoint", "true", "--role", "prove"), "no vector has the role prove"),
         (("--entrypoint", "true", "--xfail", "known.txt"), "known.txt:2: no such vector: 'ledger/z'"),
         (("--entrypoint", "true", "--xfail", "nowhere"), "cannot read or write 'nowhere': No such file or directory"),

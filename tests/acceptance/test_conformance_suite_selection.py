@@ -136,12 +136,15 @@ def test_the_same_vectors_are_listed_and_tested(suite: Suite, options: tuple[str
             ("--requirement", "LEDGER-SEAL-001", "--requirement", "RUN-EXIT-001"),
             (
                 "no vector names the requirement 'RUN-EXIT-001'\n"
-                "docs/spec/vectors.md says which requirements have no vector, and why"
+                "docs/spec/vectors.md lists the requirements without vectors, with reasons"
             ),
         ),
         (
             ("--requirement", "LEDGER-SEAL-001", "--role", "canonicalize"),
-            "the requirement 'LEDGER-SEAL-001' takes none of the vectors that --role left: it takes 1 of verify",
+            (
+                "the requirement 'LEDGER-SEAL-001' matches none of the vectors that --role selected: "
+                "it matches 1 of verify"
+            ),
         ),
     ],
 )

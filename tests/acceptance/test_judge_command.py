@@ -39,7 +39,7 @@ def test_a_folder_of_run_directories_is_judged_in_the_order_of_their_names(runs:
         f"valid: runs/a: {entries} entries, run {RUN}, passed",
         f"invalid: runs/deep/b: {entries} entries, run {RUN}, passed",
         f"incomplete: runs/deep/c: {entries - 1} entries, run {RUN}, not sealed",
-        "3 in all: 1 valid, 1 invalid, 1 incomplete",
+        "3 ledgers: 1 valid, 1 invalid, 1 incomplete",
     ]
     assert "  L104 at seq 0: the line is not in RFC 8785 form" in out.splitlines()
 
@@ -97,7 +97,7 @@ def test_one_key_verifies_the_checkpoints_of_several_ledgers(tmp_path: Path) -> 
     code, out, _ = judge("signed", "unsigned", "--key", "ci.key.pub", cwd=tmp_path)
 
     assert code == 2
-    assert [line.partition(":")[0] for line in out.splitlines()] == ["valid", "not judged", "2 in all"]
+    assert [line.partition(":")[0] for line in out.splitlines()] == ["valid", "not judged", "2 ledgers"]
 
 
 def create_unreadable_folder(folder: Path) -> Path:
@@ -121,7 +121,7 @@ def test_an_unreadable_folder_is_reported_and_the_others_are_judged(runs: Path) 
     heads = [line.partition(": ")[0] for line in out.splitlines() if not line.startswith(" ")]
     (unreadable,) = (line for line in out.splitlines() if line.startswith("not judged"))
     assert (code, err) == (3, "")
-    assert heads == ["valid", "not judged", "invalid", "incomplete", "4 in all"]
+    assert heads == ["valid", "not judged", "invalid", "incomplete", "4 ledgers"]
     assert unreadable.endswith("File name too long")
 
 

@@ -38,7 +38,7 @@ def test_the_hashes_of_a_foreign_record_are_recomputed_if_possible() -> None:
     assert notes == {
         "forum-engine": [
             "its own chain of hashes is valid, 6 entries, recomputed; this is not one of the five levels",
-            "its bodies have their hashes: 6 in payloads.jsonl",
+            "the 6 bodies in payloads.jsonl match their hashes",
         ],
         "symposium": [
             f"its transcript_digest matches its transcript (6 messages); {ONLY_THE_TRANSCRIPT}",
@@ -63,7 +63,7 @@ def test_the_hashes_of_a_foreign_record_are_recomputed_if_possible() -> None:
             "entries.jsonl",
             b'"geographer"',
             b'"astronomer"',
-            f"{BROKEN}: entry 3 does not follow from the one before, or was changed",
+            f"{BROKEN}: entry 3 does not follow from the previous one, or was changed",
         ),
         (
             "forum-engine",
@@ -91,12 +91,12 @@ def test_damage_to_a_foreign_record_is_found(
     [
         (b"hello\n", "not-json", "the first line is not JSON: Expecting value at column 1"),
         (b"\xff\xfe\x00", "not-json", "byte 0 is not UTF-8"),
-        (b" \n\n", "not-json", "nothing but white space"),
+        (b" \n\n", "not-json", "only white space"),
         (b'{"a": 1}\nhello\n', "not-json", "a later line is not JSON"),
         (b'{"a": 1, "b": 2}\n', "json", "one JSON document: an object with the members a and b"),
         (b"[\n  1,\n  2\n]", "json", "one JSON document: a list of 2"),
         (b'{"a": 1}\n{"a": 2}\n', "json-lines", "lines of JSON; the first is an object with the members a"),
-        (b"[" * 5_000, "not-json", "the first line is not JSON: it is nested too deep"),
+        (b"[" * 5_000, "not-json", "the first line is not JSON: it is nested too deeply"),
     ],
 )
 def test_an_unknown_file_is_described_by_its_format(content: bytes, format_: str, sign: str) -> None:
@@ -108,11 +108,11 @@ def test_an_unknown_file_is_described_by_its_format(content: bytes, format_: str
     assert (code, out.startswith("invalid: not a forum ledger: it is ")) == (3, True)
 
 
-BODIES = "a tar of bodies, as bodies.tar is"
+BODIES = "a tar archive of bodies, like bodies.tar"
 PARTS = {
     "bodies.tar": BODIES,
-    "checkpoint": "an origin, a size and a root, as a checkpoint has them",
-    "wave-plan.json": "a document of the kind WavePlan, as wave-plan.json is",
+    "checkpoint": "an origin, a size and a root, like a checkpoint",
+    "wave-plan.json": "a document of the kind WavePlan, like wave-plan.json",
 }
 
 

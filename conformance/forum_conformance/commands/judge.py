@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _EXIT_CODES = {"valid": ExitCode.OK, "invalid": ExitCode.NOT_VERIFIED, "incomplete": ExitCode.INCOMPLETE}
 # Invalid takes precedence over incomplete, and both over records that could not be judged.
 _WORST_FIRST = (ExitCode.NOT_VERIFIED, ExitCode.INCOMPLETE, ExitCode.USAGE, ExitCode.OK)
-_OF_ONE_LEDGER = ("--expect-head", "--checkpoint", "--pin")
+_SINGLE_LEDGER_OPTIONS = ("--expect-head", "--checkpoint", "--pin")
 _DESCRIPTION = """Judge ledgers. A PATH is a run directory, a ledger, a directory of run directories, or - for
 standard input. Links in a directory are not followed. Exits 0 if all ledgers are valid, 3 if one is invalid, 7 if one
 is incomplete, 2 if one is missing or cannot be read. If several apply, the first of 3, 7, 2 is used."""
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("a path is empty")
     found = [targets_at(given) for given in arguments.paths]
     is_one = found == [None]
-    for option in () if is_one else _OF_ONE_LEDGER:
+    for option in () if is_one else _SINGLE_LEDGER_OPTIONS:
         if _value_of(arguments, option) is not None:
             raise UsageError(f"{option} applies to a single ledger, but several were given")
     if arguments.paths.count("-") > 1:
@@ -81,7 +81,7 @@ def _judge_one(arguments: argparse.Namespace, target: "Target", given: "Given") 
 
 
 def _judge_several(arguments: argparse.Namespace, targets: "Iterator[Target]", given: "Given") -> int:
-    from forum_conformance.batch_report import Tally, line_of, text_of_one
+    from forum_conformance.batch_report import Tally, ledger_text, line_of
 
     is_json = arguments.json or arguments.jsonl
     tally = Tally()
@@ -94,7 +94,7 @@ def _judge_several(arguments: argparse.Namespace, targets: "Iterator[Target]", g
             error = str(found)
         codes.add(_EXIT_CODES[report.verdict] if report else ExitCode.USAGE)
         tally.count(report)
-        say(line_of(target.name, report, error) if is_json else text_of_one(target.name, report, error))
+        say(line_of(target.name, report, error) if is_json else ledger_text(target.name, report, error))
     if not is_json:
         say(tally.text())
     return next(code for code in _WORST_FIRST if code in codes)
@@ -147,7 +147,7 @@ def _levels(arguments: argparse.Namespace, *, is_bare: bool) -> frozenset[int] |
         return None
     if is_bare and asked & {3, 4}:
         raise UsageError("levels 3 and 4 require the run directory, not a bare ledger")
-    for option in (*_OF_ONE_LEDGER, "--key"):
+    for option in (*_SINGLE_LEDGER_OPTIONS, "--key"):
         if 5 not in asked and _value_of(arguments, option) is not None:
             raise UsageError(f"{option} requires level 5, which --level excludes")
     return asked

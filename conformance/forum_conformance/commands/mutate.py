@@ -18,7 +18,7 @@ from forum_conformance.commands.test import words
 
 if TYPE_CHECKING:
     from forum_conformance.mutation.engine import Mutant
-    from forum_conformance.mutation.scoring import Ask, Said
+    from forum_conformance.mutation.scoring import Ask, VerifierReply
     from forum_conformance.report import Report
 
 _DESCRIPTION = """Create mutants of a valid run directory, each with one fault, and run a verifier on each.
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         work_dir = Path(os.path.realpath(made))
         try:
             stop = Event()
-            with _asking(arguments, work_dir, stop) as ask:
+            with _open_verifier(arguments, work_dir, stop) as ask:
                 return _score(arguments, original, ask, work_dir, stop)
         except CannotStart as error:
             raise UsageError(str(error)) from error
@@ -97,9 +97,9 @@ def _score(arguments: argparse.Namespace, original: "Report", ask: "Ask", work_d
 
     checkpoint = _checkpoint(original, work_dir)
     # A copy, because a program under test may change its input.
-    said = ask(Path(shutil.copytree(arguments.path, work_dir / "original")), None)
-    if said.verdict != "valid":
-        say(_told_of_the_ledger_itself(arguments, said))
+    reply = ask(Path(shutil.copytree(arguments.path, work_dir / "original")), None)
+    if reply.verdict != "valid":
+        say(_original_rejected_text(arguments, reply))
         return ExitCode.NOT_PASSED
     score = Score(str(arguments.path), arguments.entrypoint or "the judge", arguments.seed)
     is_beside = arguments.level is None or 5 in arguments.level
@@ -112,17 +112,21 @@ def _score(arguments: argparse.Namespace, original: "Report", ask: "Ask", work_d
     return ExitCode.NOT_PASSED if score.survivors else ExitCode.OK
 
 
-def _told_of_the_ledger_itself(arguments: argparse.Namespace, said: "Said") -> str:
+def _original_rejected_text(arguments: argparse.Namespace, reply: "VerifierReply") -> str:
     from forum_conformance.mutation.verifiers import UNSUPPORTED
     from forum_conformance.results.printable import printable_lines
 
-    if said.problem == UNSUPPORTED:
-        told = "answers 'unsupported'"
-        told += "" if arguments.level else " (if it checks only some levels, pass --level, such as --level 1-2)"
+    if reply.problem == UNSUPPORTED:
+        description = "answers 'unsupported'"
+        description += "" if arguments.level else " (if it checks only some levels, pass --level, such as --level 1-2)"
     else:
-        told = f"calls the ledger itself {said.verdict}" if said.verdict else f"does not answer: {said.problem}"
-    first = f"'{arguments.path}' is valid, and the verifier {told}; its verdicts on mutants would prove nothing\n"
-    return first + "".join(f"  stderr    {line}\n" for line in printable_lines(said.stderr)[-20:])
+        description = (
+            f"calls the ledger itself {reply.verdict}" if reply.verdict else f"does not answer: {reply.problem}"
+        )
+    first = (
+        f"'{arguments.path}' is valid, and the verifier {description}; its verdicts on mutants would prove nothing\n"
+    )
+    return first + "".join(f"  stderr    {line}\n" for line in printable_lines(reply.stderr)[-20:])
 
 
 def _jobs(arguments: argparse.Namespace) -> int:
@@ -145,17 +149,17 @@ def _mutants(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Mutant]
     from itertools import islice
 
     from forum_conformance.mutation.engine import mutants
-    from forum_conformance.mutation.verifiers import seen_at
+    from forum_conformance.mutation.verifiers import detected_at_levels
 
     each = arguments.each or (None if arguments.limit else _EACH)
     made = mutants(arguments.path, arguments.seed, kinds=arguments.kinds, each=each)
     if arguments.level:
-        made = seen_at(made, arguments.level, work_dir)
+        made = detected_at_levels(made, arguments.level, work_dir)
     return islice(made, arguments.limit)
 
 
 @contextmanager
-def _asking(arguments: argparse.Namespace, work_dir: Path, stop: Event) -> "Iterator[Ask]":
+def _open_verifier(arguments: argparse.Namespace, work_dir: Path, stop: Event) -> "Iterator[Ask]":
     from forum_conformance.mutation.verifiers import ALL_LEVELS, by_program, by_the_judge
     from forum_conformance.suite.client import OneShot, Program, Served
     from forum_conformance.suite.orphan_processes import killing_orphans

@@ -25,19 +25,19 @@ class Progress:
         self._rewrites = is_terminal
         self._is_silent = how == "none"
         # If the results go to the same stream, they include each failure in full.
-        self._tells_failures = how != "auto" or results is None or not _is_same(stream, results)
+        self._prints_failures = how != "auto" or results is None or not _is_same(stream, results)
         self._total = total
         self._forgiven = forgiven
         self._done = 0
         self._failed = 0
 
-    def tell(self, tried: Tried) -> None:
+    def report(self, tried: Tried) -> None:
         self._done += 1
         is_failure = self._is_failure(tried)
         self._failed += is_failure
         if self._is_silent:
             return
-        if is_failure and self._tells_failures:
+        if is_failure and self._prints_failures:
             first = tried.differences[0]
             text = f"failed {tried.case.id}: {first.place}: expected {first.expected}, came {first.came}"
             self._write(f"{self._clear()}{_cut(printable(text), 200)}\n")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _FILES = ("jsonl", "junit", "html", "write_xfail")
 
 
-def refuse_what_cannot_be_written(arguments: argparse.Namespace) -> None:
+def refuse_unwritable_reports(arguments: argparse.Namespace) -> None:
     """Fail before the suite runs if a report cannot be written."""
     for name in _FILES:
         path: Path | None = getattr(arguments, name)

@@ -16,7 +16,7 @@ from forum_conformance.commands.arguments import level_list, seconds, several
 from forum_conformance.commands.console import say
 from forum_conformance.commands.exit_codes import ExitCode, UsageError
 from forum_conformance.commands.report_files import (
-    refuse_what_cannot_be_written,
+    refuse_unwritable_reports,
     write_expected_failures,
     write_reports,
 )
@@ -93,7 +93,7 @@ def _run(arguments: argparse.Namespace) -> int:
     for name in ("filter", "requirement"):
         if arguments.badges and getattr(arguments, name):
             raise UsageError(f"a badge covers every vector of a role: use --badges without --{name}")
-    refuse_what_cannot_be_written(arguments)
+    refuse_unwritable_reports(arguments)
     with killing_orphans():
         return _test(arguments, vectors, cases)
 
@@ -117,7 +117,7 @@ def _test(arguments: argparse.Namespace, vectors: "Vectors", cases: "list[Case]"
     occasion = _occasion(arguments, vectors)
     progress = Progress(sys.stderr, arguments.progress, total=len(cases), forgiven=reasons, results=sys.stdout)
     try:
-        asked = ask_all(cases, vectors, _settings(arguments, reasons), progress.tell)
+        asked = ask_all(cases, vectors, _settings(arguments, reasons), progress.report)
     finally:
         progress.end()
     results = settle(asked.tried, reasons, Counter(case.role for case in vectors.cases.values()))

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from forum_conformance.entry import read_entry
 from forum_conformance.finding import Finding, Findings
 from forum_conformance.foreign.forum_engine import PAYLOADS, check_chain, check_payloads
-from forum_conformance.foreign.recognition import Format, Recognised
+from forum_conformance.foreign.recognition import Format, RecognizedFormat
 from forum_conformance.foreign.symposium import check_transcript
 from forum_conformance.lines import Lines
 from forum_conformance.report import LEVELS, Facts, Foreign, Report, level_of
@@ -30,7 +30,7 @@ _IMPORTED = frozenset({Format.FORUM_ENGINE, Format.SYMPOSIUM, Format.OTEL})
 class Found:
     """A foreign record: its head, its stream, its path if it is a file, and its name."""
 
-    recognised: Recognised
+    recognized: RecognizedFormat
     head: bytes
     stream: BinaryIO
     path: Path | None = None
@@ -47,8 +47,8 @@ def report_on(found: Found) -> Report:
 
 
 def foreign_of(found: Found) -> Foreign:
-    recognised = found.recognised
-    return Foreign(recognised.format.value, (recognised.sign,), tuple(_notes(found)))
+    recognized = found.recognized
+    return Foreign(recognized.format.value, (recognized.sign,), tuple(_notes(found)))
 
 
 def _first_finding(head: bytes) -> Finding:
@@ -62,7 +62,7 @@ def _first_finding(head: bytes) -> Finding:
 
 
 def _notes(found: Found) -> Iterator[str]:
-    format_ = found.recognised.format
+    format_ = found.recognized.format
     if format_ is Format.EMPTY:
         yield "its format is unknown: an empty ledger, or not a ledger"
         return
@@ -86,7 +86,7 @@ def _beside(found: Found) -> Iterator[str]:
 
 
 def _own_hashes(found: Found) -> Iterator[str]:
-    format_ = found.recognised.format
+    format_ = found.recognized.format
     if format_ is Format.FORUM_ENGINE:
         yield from _engine_notes(found)
     elif format_ is Format.SYMPOSIUM and b'"canonical_transcript"' in found.head:

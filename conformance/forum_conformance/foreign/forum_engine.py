@@ -44,7 +44,7 @@ def check_chain(stream: BinaryIO) -> OwnChain:
             chain.fault = f"line {number + 1} {error}"
             return chain
         if entry["seq"] != number or entry["prev_hash"] != prev or entry["entry_hash"] != found:
-            chain.fault = f"entry {number} does not follow from the one before, or was changed"
+            chain.fault = f"entry {number} does not follow from the previous one, or was changed"
             return chain
         chain.entries += 1
         chain.payloads.add(entry["payload_hash"])
@@ -69,7 +69,7 @@ def check_payloads(path: Path, named: set[str]) -> str:
             there.add(digest)
     missing = len(named - there)
     absent = f", {missing} of those that entries refer to are missing" if missing else ""
-    return f"its bodies have their hashes: {len(there)} in {PAYLOADS}{absent}"
+    return f"the {len(there)} bodies in {PAYLOADS} match their hashes{absent}"
 
 
 def _entry_hash(entry: dict[str, Any]) -> str:

@@ -17,10 +17,10 @@ HEAD_BYTES = 1 << 20
 _MAX_LINES = 100
 _MAX_NAMED = 6
 
-# Members of our entries that other records lack. Three are enough, because others may be damaged.
-_OURS = ("bodies", "causes", "prev", "run")
-_OURS_AS_WRITTEN = tuple(re.compile(rb'"%b"\s*:' % name.encode()) for name in _OURS)
-_ENOUGH = 3
+# Members of ledger entries that other records lack. Three are enough, because a line may be damaged.
+_LEDGER_MEMBERS = ("bodies", "causes", "prev", "run")
+_LEDGER_MEMBER_PATTERNS = tuple(re.compile(rb'"%b"\s*:' % name.encode()) for name in _LEDGER_MEMBERS)
+_MIN_MEMBERS = 3
 
 
 class Format(StrEnum):
@@ -49,30 +49,30 @@ _WAVE_PLAN = re.compile(rb'"kind"\s*:\s*"WavePlan"')
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
+class RecognizedFormat:
     format: Format
     sign: str
 
 
-def recognise(head: bytes, *, is_ours_by_name: bool) -> Recognised | None:
-    """The format of the first bytes if it is not a ledger. A file named like a ledger needs clear signs."""
+def recognize(head: bytes, *, is_named_like_a_ledger: bool) -> RecognizedFormat | None:
+    """The format of a record by its first bytes, or None for a ledger. A file named like a ledger needs clear signs."""
     if found := _by_bytes(head) or _by_part(head):
         return found
-    if has_signs_of_ours(head):
+    if has_ledger_signs(head):
         return None
     named = _by_members(head)
-    if named is not None or is_ours_by_name:
+    if named is not None or is_named_like_a_ledger:
         return named
     return _by_form(head)
 
 
-def has_signs_of_ours(head: bytes) -> bool:
-    return sum(1 for written in _OURS_AS_WRITTEN if written.search(head)) >= _ENOUGH
+def has_ledger_signs(head: bytes) -> bool:
+    return sum(1 for written in _LEDGER_MEMBER_PATTERNS if written.search(head)) >= _MIN_MEMBERS
 
 
 def has_lines_with_cr(head: bytes) -> bool:
     """Whether the record has signs of a ledger and its first line ends with CR LF."""
-    return head.partition(b"\n")[0].endswith(b"\r") and has_signs_of_ours(head)
+    return head.partition(b"\n")[0].endswith(b"\r") and has_ledger_signs(head)
 
 
 def is_import(head: bytes) -> bool:
@@ -83,34 +83,34 @@ def is_import(head: bytes) -> bool:
     return isinstance(data, dict) and data.get("mode") == "imported"
 
 
-def _by_bytes(head: bytes) -> Recognised | None:
+def _by_bytes(head: bytes) -> RecognizedFormat | None:
     if members := tar_members(head):
         if is_of_bodies(members):
-            return Recognised(Format.RUN_PART, "a tar of bodies, as bodies.tar is")
-        return Recognised(Format.PACKED, f"a tar with the members {_listed(tuple(members))}")
+            return RecognizedFormat(Format.RUN_PART, "a tar archive of bodies, like bodies.tar")
+        return RecognizedFormat(Format.PACKED, f"a tar with the members {_join_names(tuple(members))}")
     if packing := packing_of(head):
-        return Recognised(Format.PACKED, f"it begins like {packing}")
+        return RecognizedFormat(Format.PACKED, f"it begins like {packing}")
     if (text := utf16_text(head)) is None:
         return None
-    ours = "; in UTF-8 it would have the members of a forum ledger" if has_signs_of_ours(text.encode()) else ""
-    return Recognised(Format.UTF_16, f"every character has two bytes{ours}")
+    ours = "; in UTF-8 it would have the members of a forum ledger" if has_ledger_signs(text.encode()) else ""
+    return RecognizedFormat(Format.UTF_16, f"every character has two bytes{ours}")
 
 
-def _by_part(head: bytes) -> Recognised | None:
+def _by_part(head: bytes) -> RecognizedFormat | None:
     if _CHECKPOINT.match(head):
-        return Recognised(Format.RUN_PART, "an origin, a size and a root, as a checkpoint has them")
+        return RecognizedFormat(Format.RUN_PART, "an origin, a size and a root, like a checkpoint")
     if _WAVE_PLAN.search(head) and {"adapters", "digest", "kind"} <= first_members(head.decode("utf-8", "replace")):
-        return Recognised(Format.RUN_PART, "a document of the kind WavePlan, as wave-plan.json is")
+        return RecognizedFormat(Format.RUN_PART, "a document of the kind WavePlan, like wave-plan.json")
     return None
 
 
-def _by_members(head: bytes) -> Recognised | None:
+def _by_members(head: bytes) -> RecognizedFormat | None:
     for place, text in _objects(head):
         members = first_members(text)
         for format_, signs in _SIGNS:
             if members.issuperset(signs):
                 noun = "member" if len(signs) == 1 else "members"
-                return Recognised(format_, f"the {noun} {_listed(signs)} {place}")
+                return RecognizedFormat(format_, f"the {noun} {_join_names(signs)} {place}")
     return None
 
 
@@ -122,30 +122,32 @@ def _objects(head: bytes) -> Iterator[tuple[str, str]]:
     yield "at the top of the document", text
 
 
-def _by_form(head: bytes) -> Recognised:
+def _by_form(head: bytes) -> RecognizedFormat:
     if not head:
-        return Recognised(Format.EMPTY, "it is empty")
+        return RecognizedFormat(Format.EMPTY, "the file is empty")
     is_whole = len(head) < HEAD_BYTES
     try:
         text = head.decode("utf-8")
     except UnicodeDecodeError as error:
         # A truncated head may end inside a character.
         if is_whole or error.start < len(head) - 4:
-            return Recognised(Format.NOT_JSON, f"byte {error.start} is not UTF-8")
+            return RecognizedFormat(Format.NOT_JSON, f"byte {error.start} is not UTF-8")
         text = head[: error.start].decode("utf-8")
     return _by_text(text, is_whole=is_whole)
 
 
-def _by_text(text: str, *, is_whole: bool) -> Recognised:
+def _by_text(text: str, *, is_whole: bool) -> RecognizedFormat:
     if is_whole and (value := _read(text)) is not None:
-        return Recognised(Format.JSON, f"one JSON document: {_described(value[0])}")
+        return RecognizedFormat(Format.JSON, f"one JSON document: {_describe(value[0])}")
     lines = [line for line in text.split("\n")[: None if is_whole else -1] if line.strip()]
     values = [_read(line) for line in lines[:_MAX_LINES]]
     if values and all(value is not None for value in values) and not (is_whole and len(lines) == 1):
-        return Recognised(Format.JSON_LINES, f"lines of JSON; the first is {_described((values[0] or (None,))[0])}")
+        return RecognizedFormat(
+            Format.JSON_LINES, f"lines of JSON; the first is {_describe((values[0] or (None,))[0])}"
+        )
     if not is_whole and text.lstrip()[:1] in "{[":
-        return Recognised(Format.JSON, "it begins like a JSON document")
-    return Recognised(Format.NOT_JSON, _fault(lines[0] if lines else text))
+        return RecognizedFormat(Format.JSON, "it starts like a JSON document")
+    return RecognizedFormat(Format.NOT_JSON, _fault(lines[0] if lines else text))
 
 
 def _read(text: str) -> tuple[object] | None:
@@ -156,15 +158,15 @@ def _read(text: str) -> tuple[object] | None:
         return None
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     if isinstance(value, dict):
-        return f"an object with the members {_listed(tuple(value))}" if value else "an empty object"
+        return f"an object with the members {_join_names(tuple(value))}" if value else "an empty object"
     if isinstance(value, list):
         return f"a list of {len(value)}"
     return f"a {type(value).__name__}" if value is not None else "null"
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _join_names(names: tuple[str, ...]) -> str:
     shown = [name if len(name) <= 40 else name[:40] + "..." for name in names[:_MAX_NAMED]]
     if len(names) > _MAX_NAMED:
         return f"{', '.join(shown)}, ..."
@@ -173,13 +175,13 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def _fault(text: str) -> str:
     if not text.strip():
-        return "nothing but white space"
+        return "only white space"
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
         return f"the first line is not JSON: {error.msg} at column {error.colno}"
     except RecursionError:
-        return "the first line is not JSON: it is nested too deep"
+        return "the first line is not JSON: it is nested too deeply"
     except ValueError as error:
         return f"the first line is not JSON: {error}"
     return "a later line is not JSON"

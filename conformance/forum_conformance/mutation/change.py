@@ -1,4 +1,4 @@
-"""A kind of mutation: a function that finds the places where it can change a directory."""
+"""`Change`, one possible mutation of a run directory, and functions that build changes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ UNKNOWN_DIGEST = "0123456789abcdef" * 4
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`in_reach` is false if the result is valid by the specification: a rewritten run with correct hashes."""
+    """One possible mutation. `build` returns the files of the changed run directory.
 
-    place: str
-    make: Callable[[], Files]
+    `in_reach` is false if the changed run is still valid, as a consistently rewritten run is: no verifier can reject it
+    without outside evidence (LEDGER-REACH-001).
+    """
+
+    location: str
+    build: Callable[[], Files]
     in_reach: bool = True
 
 
-Maker = Callable[[Original, Random], Iterator[Change]]
+Mutator = Callable[[Original, Random], Iterator[Change]]
 Edit = Callable[[Entry], Entry]
 
 
-def at(seq: int, entry: Entry) -> str:
+def entry_label(seq: int, entry: Entry) -> str:
     return f"seq {seq}, {entry['kind']}"
 
 
@@ -34,39 +38,41 @@ def with_data(entry: Entry, **facts: Any) -> Entry:
     return {**entry, "data": {**entry["data"], **facts}}
 
 
-def without_data(entry: Entry, name: str) -> Entry:
+def without_data_field(entry: Entry, name: str) -> Entry:
     return {**entry, "data": {key: value for key, value in entry["data"].items() if key != name}}
 
 
-def replaced(original: Original, seq: int, entry: Entry) -> list[Entry]:
+def entries_with(original: Original, seq: int, entry: Entry) -> list[Entry]:
     return [*original.entries[:seq], entry, *original.entries[seq + 1 :]]
 
 
-def rewrite(original: Original, seq: int, entry: Entry) -> Files:
-    return original.rewritten(Draft(replaced(original, seq, entry)))
+def files_with(original: Original, seq: int, entry: Entry) -> Files:
+    return original.rewritten(Draft(entries_with(original, seq, entry)))
 
 
-def edits(original: Original, edit: Edit, kinds: Iterable[str] = (), *, in_reach: bool = True) -> Iterator[Change]:
-    """One change for each entry of these kinds (or any): edit it and recompute the chain."""
+def edit_changes(
+    original: Original, edit: Edit, kinds: Iterable[str] = (), *, in_reach: bool = True
+) -> Iterator[Change]:
+    """One change per entry of these kinds, or of every kind if none is given; the chain is recomputed."""
     wanted = frozenset(kinds)
     for seq, entry in enumerate(original.entries):
         if not wanted or entry["kind"] in wanted:
-            yield Change(at(seq, entry), partial(_edited, original, seq, edit), in_reach)
+            yield Change(entry_label(seq, entry), partial(_files_after_edit, original, seq, edit), in_reach)
 
 
 def renumbered(entries: Iterable[Entry]) -> list[Entry]:
-    """Reorder entries and renumber them; causes are kept if they still exist."""
-    listed = list(entries)
-    places = {entry["seq"]: place for place, entry in enumerate(listed)}
+    """Number the entries in the given order. Causes follow their entries; causes whose entry is gone are dropped."""
+    ordered = list(entries)
+    indexes = {entry["seq"]: index for index, entry in enumerate(ordered)}
     result = []
-    for place, entry in enumerate(listed):
-        causes = sorted({places[cause] for cause in entry["causes"] if cause in places})
-        same = entry["seq"] == place and causes == entry["causes"]
-        result.append(entry if same else {**entry, "seq": place, "causes": causes})
+    for index, entry in enumerate(ordered):
+        causes = sorted({indexes[cause] for cause in entry["causes"] if cause in indexes})
+        is_unchanged = entry["seq"] == index and causes == entry["causes"]
+        result.append(entry if is_unchanged else {**entry, "seq": index, "causes": causes})
     return result
 
 
-def in_order_of_time(entries: list[Entry]) -> list[Entry]:
+def with_nondecreasing_times(entries: list[Entry]) -> list[Entry]:
     """The same entries, with times that never decrease."""
     result: list[Entry] = []
     for entry in entries:
@@ -75,5 +81,5 @@ def in_order_of_time(entries: list[Entry]) -> list[Entry]:
     return result
 
 
-def _edited(original: Original, seq: int, edit: Edit) -> Files:
-    return rewrite(original, seq, edit(original.entries[seq]))
+def _files_after_edit(original: Original, seq: int, edit: Edit) -> Files:
+    return files_with(original, seq, edit(original.entries[seq]))

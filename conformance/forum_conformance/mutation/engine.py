@@ -24,10 +24,10 @@ from forum_conformance.mutation import (
     semantic_values,
     stored_bodies,
 )
-from forum_conformance.mutation.change import Change, Maker
+from forum_conformance.mutation.change import Change, Mutator
 from forum_conformance.mutation.original import Files, Original, read
 
-KINDS: dict[str, Maker] = {
+KINDS: dict[str, Mutator] = {
     **raw_bytes.KINDS,
     **line_forms.KINDS,
     **rechained.KINDS,
@@ -114,7 +114,7 @@ def _numbered(original: Original, kind: str, changes: list[Change]) -> Iterator[
     """The changes that have an effect."""
     number = 0
     for change in changes:
-        files = change.make()
+        files = change.build()
         if files != original.files:
             number += 1
-            yield Mutant(kind, number, change.place, change.in_reach, files)
+            yield Mutant(kind, number, change.location, change.in_reach, files)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from random import Random
 
-from forum_conformance.mutation.change import Change, Maker, at
+from forum_conformance.mutation.change import Change, Mutator, entry_label
 from forum_conformance.mutation.original import Draft, Entry, Files, Form, Original, canonical
 
 
@@ -108,11 +108,11 @@ FORMS: dict[str, Form] = {
 
 def _formed(form: Form, original: Original, _: Random) -> Iterator[Change]:
     for seq, entry in enumerate(original.entries):
-        yield Change(at(seq, entry), partial(_rewritten, original, seq, form))
+        yield Change(entry_label(seq, entry), partial(_rewritten, original, seq, form))
 
 
 def _rewritten(original: Original, seq: int, form: Form) -> Files:
     return original.rewritten(Draft(list(original.entries), {seq: form}))
 
 
-KINDS: dict[str, Maker] = {name: partial(_formed, form) for name, form in FORMS.items()}
+KINDS: dict[str, Mutator] = {name: partial(_formed, form) for name, form in FORMS.items()}

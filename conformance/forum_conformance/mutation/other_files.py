@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 
-from forum_conformance.mutation.change import Change, Maker
+from forum_conformance.mutation.change import Change, Mutator
 from forum_conformance.mutation.original import CHECKPOINT, OUTPUTS, WAVE_PLAN, Files, Original, checkpoint
 from forum_conformance.mutation.raw_bytes import OTHER_RUN
 
@@ -41,7 +41,7 @@ def _redacted_copy_restored(original: Original, _: Random) -> Iterator[Change]:
             yield Change(name, partial(_with, original, name, b"0"))
 
 
-def _right(original: Original) -> bytes:
+def _correct_checkpoint(original: Original) -> bytes:
     return checkpoint(original.entries[0]["run"], original.lines)
 
 
@@ -50,23 +50,23 @@ def _of_another_run(original: Original) -> bytes:
 
 
 def _of_more_entries(original: Original) -> bytes:
-    origin, size, root, _ = _right(original).split(b"\n")
+    origin, size, root, _ = _correct_checkpoint(original).split(b"\n")
     return b"\n".join([origin, b"%d" % (int(size) + 1), root, b""])
 
 
 def _with_another_root(original: Original) -> bytes:
-    origin, size, root, _ = _right(original).split(b"\n")
+    origin, size, root, _ = _correct_checkpoint(original).split(b"\n")
     flipped = bytes([base64.b64decode(root)[0] ^ 1]) + base64.b64decode(root)[1:]
     return b"\n".join([origin, size, base64.b64encode(flipped), b""])
 
 
 def _of_fewer_entries_with_this_root(original: Original) -> bytes:
-    origin, size, root, _ = _right(original).split(b"\n")
+    origin, size, root, _ = _correct_checkpoint(original).split(b"\n")
     return b"\n".join([origin, b"%d" % (int(size) - 1), root, b""])
 
 
 def _with_a_short_root(original: Original) -> bytes:
-    origin, size, root, _ = _right(original).split(b"\n")
+    origin, size, root, _ = _correct_checkpoint(original).split(b"\n")
     return b"\n".join([origin, size, base64.b64encode(base64.b64decode(root)[:31]), b""])
 
 
@@ -76,11 +76,11 @@ CHECKPOINTS: dict[str, Callable[[Original], bytes]] = {
     "checkpoint-of-fewer-entries-with-the-same-root": _of_fewer_entries_with_this_root,
     "checkpoint-with-another-root": _with_another_root,
     "checkpoint-with-a-short-root": _with_a_short_root,
-    "checkpoint-without-a-final-line-feed": lambda original: _right(original)[:-1],
-    "checkpoint-with-an-extra-line": lambda original: _right(original) + b"more\n",
-    "checkpoint-with-carriage-returns": lambda original: _right(original).replace(b"\n", b"\r\n"),
-    "checkpoint-with-a-leading-zero": lambda original: _right(original).replace(b"\n", b"\n0", 1),
-    "checkpoint-with-bad-bytes": lambda original: b"\xff" + _right(original),
+    "checkpoint-without-a-final-line-feed": lambda original: _correct_checkpoint(original)[:-1],
+    "checkpoint-with-an-extra-line": lambda original: _correct_checkpoint(original) + b"more\n",
+    "checkpoint-with-carriage-returns": lambda original: _correct_checkpoint(original).replace(b"\n", b"\r\n"),
+    "checkpoint-with-a-leading-zero": lambda original: _correct_checkpoint(original).replace(b"\n", b"\n0", 1),
+    "checkpoint-with-bad-bytes": lambda original: b"\xff" + _correct_checkpoint(original),
     "checkpoint-empty": lambda _: b"",
 }
 
@@ -89,7 +89,7 @@ def _other_checkpoint(text: Callable[[Original], bytes], original: Original, _: 
     yield Change(CHECKPOINT, partial(_with, original, CHECKPOINT, text(original)))
 
 
-KINDS: dict[str, Maker] = {
+KINDS: dict[str, Mutator] = {
     "answer-copy-edited": partial(_edited, OUTPUTS),
     "answer-copy-removed": partial(_removed, OUTPUTS),
     "answer-copy-added": _added,

@@ -7,7 +7,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from forum_conformance.mutation.change import Change, Maker, at
+from forum_conformance.mutation.change import Change, Mutator, entry_label
 from forum_conformance.mutation.original import CHECKPOINT, LEDGER, Entry, Files, Original, canonical, joined, leaf
 
 OTHER_RUN = "01936b2e-4d10-7a3c-9f00-ffffffffffff"
@@ -34,10 +34,10 @@ def _edited(edit: Callable[[Entry, Random], Entry], original: Original, random: 
     for seq in _covered(original):
         entry = original.entries[seq]
         line = canonical(edit(entry, random))
-        yield Change(at(seq, entry), partial(_with_line, original, seq, line))
+        yield Change(entry_label(seq, entry), partial(_with_line, original, seq, line))
 
 
-def _field(name: str, value: Any) -> Maker:
+def _field(name: str, value: Any) -> Mutator:
     return partial(_edited, lambda entry, _: {**entry, name: value})
 
 
@@ -136,7 +136,7 @@ def _missing(original: Original, _: Random) -> Iterator[Change]:
     yield Change("all lines", partial(_without_checkpoint, original, b""))
 
 
-KINDS: dict[str, Maker] = {
+KINDS: dict[str, Mutator] = {
     "byte-flipped": _byte_flipped,
     "version-edited": _field("v", 2),
     "run-edited": _field("run", OTHER_RUN),

@@ -13,15 +13,15 @@ from forum_conformance.mutation.change import (
     UNKNOWN_DIGEST,
     Change,
     Edit,
-    Maker,
-    at,
-    edits,
-    in_order_of_time,
+    Mutator,
+    edit_changes,
+    entries_with,
+    entry_label,
+    files_with,
     renumbered,
-    replaced,
-    rewrite,
     with_data,
-    without_data,
+    with_nondecreasing_times,
+    without_data_field,
 )
 from forum_conformance.mutation.original import Draft, Entry, Files, Original
 from forum_conformance.mutation.raw_bytes import OTHER_RUN
@@ -30,30 +30,30 @@ FUTURE = "9999-12-31T23:59:59.999999Z"
 REASON = b"asked for"
 
 
-def _every(edit: Edit) -> Maker:
-    return lambda original, _: edits(original, edit)
+def _every(edit: Edit) -> Mutator:
+    return lambda original, _: edit_changes(original, edit)
 
 
-def _field(name: str, value: Any) -> Maker:
+def _field(name: str, value: Any) -> Mutator:
     return _every(lambda entry: {**entry, name: value})
 
 
-def _later(name: str, value: Any) -> Maker:
+def _later(name: str, value: Any) -> Mutator:
     """Applies to every entry but the first, which cannot contradict an earlier one."""
     return lambda original, _: (
-        Change(at(seq, entry), partial(rewrite, original, seq, {**entry, name: value}))
+        Change(entry_label(seq, entry), partial(files_with, original, seq, {**entry, name: value}))
         for seq, entry in enumerate(original.entries)
         if seq > 0
     )
 
 
-def _without_field(name: str) -> Maker:
+def _without_field(name: str) -> Mutator:
     return _every(lambda entry: {key: value for key, value in entry.items() if key != name})
 
 
 def _unknown_fact(original: Original, _: Random) -> Iterator[Change]:
     kinds = {entry["kind"] for entry in original.entries if not entry["kind"].startswith("x-")}
-    return edits(original, lambda entry: with_data(entry, mood="good"), kinds)
+    return edit_changes(original, lambda entry: with_data(entry, mood="good"), kinds)
 
 
 def _unknown_body(original: Original, _: Random) -> Iterator[Change]:
@@ -62,7 +62,7 @@ def _unknown_body(original: Original, _: Random) -> Iterator[Change]:
         member = original.members[0]
         body = {"digest": member.digest, "bytes": len(member.content), "type": "text/plain"}
         kinds = {entry["kind"] for entry in original.entries if not entry["kind"].startswith("x-")}
-        yield from edits(original, lambda entry: {**entry, "bodies": {**entry["bodies"], "other": body}}, kinds)
+        yield from edit_changes(original, lambda entry: {**entry, "bodies": {**entry["bodies"], "other": body}}, kinds)
 
 
 def _caused_by_itself(entry: Entry) -> Entry:
@@ -72,8 +72,8 @@ def _caused_by_itself(entry: Entry) -> Entry:
 def _wrong_root(original: Original, _: Random) -> Iterator[Change]:
     for seq, entry in enumerate(original.entries):
         if entry["kind"] == "run.sealed":
-            entries = replaced(original, seq, with_data(entry, root=UNKNOWN_DIGEST))
-            yield Change(at(seq, entry), partial(original.rewritten, Draft(entries, keeps_roots=True)))
+            entries = entries_with(original, seq, with_data(entry, root=UNKNOWN_DIGEST))
+            yield Change(entry_label(seq, entry), partial(original.rewritten, Draft(entries, keeps_roots=True)))
 
 
 def _sealed_otherwise(part: str, original: Original, _: Random) -> Iterator[Change]:
@@ -93,8 +93,8 @@ def _otherwise(told: Any) -> Any:
 def _kept_roots(original: Original, _: Random) -> Iterator[Change]:
     """The chain is recomputed, the seal is not."""
     for seq, entry in enumerate(original.entries[:-1]):
-        entries = replaced(original, seq, {**entry, "actor": "person:mallory"})
-        yield Change(at(seq, entry), partial(original.rewritten, Draft(entries, keeps_roots=True)))
+        entries = entries_with(original, seq, {**entry, "actor": "person:mallory"})
+        yield Change(entry_label(seq, entry), partial(original.rewritten, Draft(entries, keeps_roots=True)))
 
 
 def _opened_twice(original: Original, _: Random) -> Iterator[Change]:
@@ -114,7 +114,7 @@ def _after_the_seal(kind: str, data: dict[str, Any], original: Original, _: Rand
 
 
 def _inserted(original: Original, entries: list[Entry]) -> Files:
-    return original.rewritten(Draft(in_order_of_time(renumbered(entries))))
+    return original.rewritten(Draft(with_nondecreasing_times(renumbered(entries))))
 
 
 def _swapped_with_cause(original: Original, _: Random) -> Iterator[Change]:
@@ -131,25 +131,25 @@ def _body(edit: Edit, original: Original, _: Random) -> Iterator[Change]:
     for seq, entry in enumerate(original.entries):
         for name, body in sorted(entry["bodies"].items()):
             changed = {**entry, "bodies": {**entry["bodies"], name: edit(body)}}
-            draft = Draft(replaced(original, seq, changed), keeps_archive=True)
-            yield Change(f"{at(seq, entry)}, {name}", partial(original.rewritten, draft))
+            draft = Draft(entries_with(original, seq, changed), keeps_archive=True)
+            yield Change(f"{entry_label(seq, entry)}, {name}", partial(original.rewritten, draft))
 
 
-def _salt_denied(body: Entry) -> Entry:
+def _without_salted(body: Entry) -> Entry:
     if "salted" in body:
         return {key: value for key, value in body.items() if key != "salted"}
     return {**body, "salted": True}
 
 
-def _redaction(edit: Edit) -> Maker:
-    return lambda original, _: edits(original, edit, ["body.redacted"])
+def _redaction(edit: Edit) -> Mutator:
+    return lambda original, _: edit_changes(original, edit, ["body.redacted"])
 
 
 def _redaction_dropped(original: Original, _: Random) -> Iterator[Change]:
     for seq, entry in enumerate(original.entries):
         if entry["kind"] == "body.redacted":
             entries = [*original.entries[:seq], *original.entries[seq + 1 :]]
-            yield Change(at(seq, entry), partial(_inserted, original, entries))
+            yield Change(entry_label(seq, entry), partial(_inserted, original, entries))
 
 
 def _redaction_not_carried_out(original: Original, _: Random) -> Iterator[Change]:
@@ -163,15 +163,15 @@ def _redaction_not_carried_out(original: Original, _: Random) -> Iterator[Change
                 data = {"body": name, "digest": body["digest"]}
                 told = {**seal, "seq": -1, "kind": "body.redacted", "causes": [seq], "data": data, "bodies": bodies}
                 entries = [*original.entries, told, {**seal, "seq": -1}]
-                draft = Draft(in_order_of_time(renumbered(entries)), bodies=[reason])
-                yield Change(f"{at(seq, entry)}, {name}", partial(original.rewritten, draft))
+                draft = Draft(with_nondecreasing_times(renumbered(entries)), bodies=[reason])
+                yield Change(f"{entry_label(seq, entry)}, {name}", partial(original.rewritten, draft))
 
 
 def _redacted_twice(original: Original, _: Random) -> Iterator[Change]:
     for seq, entry in enumerate(original.entries):
         if entry["kind"] == "body.redacted":
             entries = [*original.entries[: seq + 1], {**entry, "seq": -1}, *original.entries[seq + 1 :]]
-            yield Change(at(seq, entry), partial(_inserted, original, entries))
+            yield Change(entry_label(seq, entry), partial(_inserted, original, entries))
 
 
 def _redacted_body_named(original: Original, _: Random) -> Iterator[Change]:
@@ -186,13 +186,13 @@ def _redacted_body_named(original: Original, _: Random) -> Iterator[Change]:
                 "bodies": {"it": bodies[entry["data"]["digest"]]},
             }
             entries = [*original.entries[: seq + 1], named, *original.entries[seq + 1 :]]
-            yield Change(at(seq, entry), partial(_inserted, original, entries))
+            yield Change(entry_label(seq, entry), partial(_inserted, original, entries))
 
 
-def _plan_body_gone(original: Original, _: Random) -> Iterator[Change]:
+def _plan_body_removed(original: Original, _: Random) -> Iterator[Change]:
     opened = original.entries[0]
     if "wave_plan" in opened["bodies"]:
-        yield Change("the wave plan's body", partial(rewrite, original, 0, {**opened, "bodies": {}}))
+        yield Change("the wave plan's body", partial(files_with, original, 0, {**opened, "bodies": {}}))
 
 
 def _plan_unnamed(names: tuple[str, ...], original: Original, _: Random) -> Iterator[Change]:
@@ -200,17 +200,17 @@ def _plan_unnamed(names: tuple[str, ...], original: Original, _: Random) -> Iter
     opened = original.entries[0]
     if "wave_plan" in opened["bodies"]:
         for name in names:
-            opened = without_data(opened, name)
-        yield Change(" and ".join(names), partial(rewrite, original, 0, opened))
+            opened = without_data_field(opened, name)
+        yield Change(" and ".join(names), partial(files_with, original, 0, opened))
 
 
-KINDS: dict[str, Maker] = {
+KINDS: dict[str, Mutator] = {
     "chained-version-edited": _field("v", 2),
     "chained-run-edited": _later("run", OTHER_RUN),
     "chained-seq-edited": _every(lambda entry: {**entry, "seq": entry["seq"] + 1}),
     "chained-time-moved-back": _later("at", "1999-12-31T23:59:59.999999Z"),
     "chained-time-far-ahead": lambda original, _: (
-        Change(at(seq, entry), partial(rewrite, original, seq, {**entry, "at": FUTURE}))
+        Change(entry_label(seq, entry), partial(files_with, original, seq, {**entry, "at": FUTURE}))
         for seq, entry in enumerate(original.entries[:-1])
     ),
     "chained-time-malformed": _field("at", "2026-11-15T09:00:00Z"),
@@ -229,7 +229,7 @@ KINDS: dict[str, Maker] = {
     "chained-sealed-again-with-another-status": partial(_sealed_otherwise, "status"),
     "chained-sealed-again-with-other-counts": partial(_sealed_otherwise, "counts"),
     "chained-sealed-again-with-other-totals": partial(_sealed_otherwise, "totals"),
-    "chained-plan-body-removed": _plan_body_gone,
+    "chained-plan-body-removed": _plan_body_removed,
     "chained-plan-unnamed": partial(_plan_unnamed, ("wave_plan", "bundle")),
     "chained-bundle-unnamed": partial(_plan_unnamed, ("bundle",)),
     "chained-opened-twice": _opened_twice,
@@ -239,7 +239,7 @@ KINDS: dict[str, Maker] = {
     "chained-swapped-with-its-cause": _swapped_with_cause,
     "chained-body-of-another-size": partial(_body, lambda body: {**body, "bytes": body["bytes"] + 1}),
     "chained-body-of-another-digest": partial(_body, lambda body: {**body, "digest": UNKNOWN_DIGEST}),
-    "chained-body-without-salted": partial(_body, _salt_denied),
+    "chained-body-without-salted": partial(_body, _without_salted),
     "chained-redaction-of-an-unknown-digest": _redaction(lambda entry: with_data(entry, digest=UNKNOWN_DIGEST)),
     "chained-redaction-dropped": _redaction_dropped,
     "chained-redaction-not-performed": _redaction_not_carried_out,

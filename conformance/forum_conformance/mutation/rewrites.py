@@ -7,7 +7,15 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
-from forum_conformance.mutation.change import UNKNOWN_DIGEST, Change, Edit, Maker, at, edits, with_data
+from forum_conformance.mutation.change import (
+    UNKNOWN_DIGEST,
+    Change,
+    Edit,
+    Mutator,
+    edit_changes,
+    entry_label,
+    with_data,
+)
 from forum_conformance.mutation.original import Draft, Entry, Files, Original
 from forum_conformance.mutation.raw_bytes import OTHER_RUN
 from forum_conformance.mutation.semantic_order import written
@@ -21,8 +29,8 @@ def _everywhere(edit: Edit, original: Original, _: Random) -> Iterator[Change]:
     yield Change("every entry", partial(original.rewritten, Draft(entries)), in_reach=False)
 
 
-def _one_by_one(edit: Edit, *kinds: str) -> Maker:
-    return lambda original, _: edits(original, edit, kinds, in_reach=False)
+def _one_by_one(edit: Edit, *kinds: str) -> Mutator:
+    return lambda original, _: edit_changes(original, edit, kinds, in_reach=False)
 
 
 def _years_later(entry: Entry) -> Entry:
@@ -45,10 +53,10 @@ def _idle_dropped(original: Original, _: Random) -> Iterator[Change]:
     for seq, entry in enumerate(original.entries):
         if entry["kind"] in idle or entry["kind"].startswith("x-"):
             entries = [*original.entries[:seq], *original.entries[seq + 1 :]]
-            yield Change(at(seq, entry), partial(written, original, entries), in_reach=False)
+            yield Change(entry_label(seq, entry), partial(written, original, entries), in_reach=False)
 
 
-def _neighbours_swapped(original: Original, _: Random) -> Iterator[Change]:
+def _neighbors_swapped(original: Original, _: Random) -> Iterator[Change]:
     """Independent entries of different tasks: usually, not always, another valid order."""
     for seq in range(1, len(original.entries) - 2):
         one, two = original.entries[seq : seq + 2]
@@ -75,21 +83,21 @@ def _prompt_exchanged(original: Original, _: Random) -> Iterator[Change]:
         ]
         if "prompt" in entry["bodies"] and others:
             changed = {**entry, "bodies": {**entry["bodies"], "prompt": others[-1]}}
-            yield Change(at(seq, entry), partial(_exchanged, original, seq, changed), in_reach=False)
+            yield Change(entry_label(seq, entry), partial(_exchanged, original, seq, changed), in_reach=False)
 
 
 def _exchanged(original: Original, seq: int, entry: Entry) -> Files:
     return original.rewritten(Draft([*original.entries[:seq], entry, *original.entries[seq + 1 :]]))
 
 
-def _checkpoint_gone(edit: Callable[[Entry], Entry], original: Original, _: Random) -> Iterator[Change]:
+def _seal_without_checkpoint(edit: Callable[[Entry], Entry], original: Original, _: Random) -> Iterator[Change]:
     """No other line covers the last one: only a checkpoint reveals a changed seal."""
     bare = replace(original, files=original.without("checkpoint"))
     entries = [*original.entries[:-1], edit(original.entries[-1])]
     yield Change("the seal", partial(bare.rewritten, Draft(entries)), in_reach=False)
 
 
-KINDS: dict[str, Maker] = {
+KINDS: dict[str, Mutator] = {
     "rewrite-of-another-run": partial(_everywhere, lambda entry: {**entry, "run": OTHER_RUN}),
     "rewrite-at-another-time": partial(_everywhere, _years_later),
     "rewrite-by-another-actor": _one_by_one(lambda entry: {**entry, "actor": "person:mallory"}),
@@ -105,7 +113,7 @@ KINDS: dict[str, Maker] = {
     "rewrite-with-a-note-inserted": _note_inserted,
     "rewrite-without-an-idle-entry": _idle_dropped,
     "rewrite-without-answers": _without_answers,
-    "rewrite-with-neighbours-swapped": _neighbours_swapped,
+    "rewrite-with-neighbors-swapped": _neighbors_swapped,
     "rewrite-with-another-prompt": _prompt_exchanged,
-    "rewrite-of-the-seal": partial(_checkpoint_gone, lambda entry: {**entry, "actor": "person:mallory"}),
+    "rewrite-of-the-seal": partial(_seal_without_checkpoint, lambda entry: {**entry, "actor": "person:mallory"}),
 }

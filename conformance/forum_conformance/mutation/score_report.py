@@ -68,8 +68,8 @@ def _lines(score: Score) -> Iterator[str]:
         yield f"survived: {mutant.kind} {mutant.number}, {mutant.description}: {outcome.objection}"
         yield from (f"  stderr    {line}" for line in printable_lines(outcome.last_words)[-_STDERR_LINES:])
     if score.survivors:
-        again = f"forum-conformance mutate {shlex.quote(score.path)} --seed {score.seed}"
-        yield f"to make one again: {again} --kinds KIND --each NUMBER --keep DIR"
+        command = f"forum-conformance mutate {shlex.quote(score.path)} --seed {score.seed}"
+        yield f"to make one again: {command} --kinds KIND --each NUMBER --keep DIR"
     yield from _sums(score.whole)
 
 
@@ -89,8 +89,8 @@ def _sums(tally: Tally) -> Iterator[str]:
     yield f"{tally.mutants} mutants{share}"
     if tally.out_of_reach:
         beside = f"; with the original's checkpoint, {tally.found_beside} of {tally.shown_beside} caught"
-        told = f"{tally.out_of_reach} out of reach, as the specification says (LEDGER-REACH-001)"
-        yield told + (beside if tally.shown_beside else "")
+        text = f"{tally.out_of_reach} out of reach, as the specification says (LEDGER-REACH-001)"
+        yield text + (beside if tally.shown_beside else "")
     if tally.survived:
         yield f"{tally.survived} survived"
 

@@ -13,7 +13,7 @@ from forum_conformance.mutation.engine import CAUGHT, Mutant
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class VerifierReply:
     """A verifier's reply about a run directory: a verdict, or a problem."""
 
     verdict: str | None
@@ -22,15 +22,15 @@ class Said:
     """The end of its standard error, if it did not answer."""
 
 
-Ask: TypeAlias = Callable[[Path, Path | None], Said]
+Ask: TypeAlias = Callable[[Path, Path | None], VerifierReply]
 """Verify a run directory, alone or with a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     mutant: Mutant
-    said: Said
-    beside: Said | None
+    said: VerifierReply
+    beside: VerifierReply | None
     """The reply given the checkpoint of the original; only for mutants out of reach."""
 
     @property
@@ -52,8 +52,8 @@ class Outcome:
     def objection(self) -> str:
         """Why it survived."""
         if self.mutant.in_reach or self.said.verdict is None or self.beside is None:
-            return _told(self.said)
-        return f"with the original's checkpoint: {_told(self.beside)}"
+            return _describe(self.said)
+        return f"with the original's checkpoint: {_describe(self.beside)}"
 
     @property
     def last_words(self) -> str:
@@ -61,7 +61,7 @@ class Outcome:
         return self.said.stderr or (self.beside.stderr if self.beside else "")
 
 
-def _told(said: Said) -> str:
+def _describe(said: VerifierReply) -> str:
     return f"called {said.verdict}" if said.verdict else f"no verdict: {said.problem}"
 
 

@@ -7,12 +7,21 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from forum_conformance.mutation.change import UNKNOWN_DIGEST, Change, Edit, Maker, at, rewrite, with_data, without_data
+from forum_conformance.mutation.change import (
+    UNKNOWN_DIGEST,
+    Change,
+    Edit,
+    Mutator,
+    entry_label,
+    files_with,
+    with_data,
+    without_data_field,
+)
 from forum_conformance.mutation.original import Entry, Original
 from forum_conformance.mutation.units import (
     Told,
     comes_later,
-    has_begun,
+    has_started,
     is_followed_by_a_check,
     is_task,
     of_kind,
@@ -55,10 +64,10 @@ AMOUNTS = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
 
 def changes(original: Original, told: Iterable[Told], edit: Edit) -> Iterator[Change]:
     for seq, entry in told:
-        yield Change(at(seq, entry), partial(rewrite, original, seq, edit(entry)))
+        yield Change(entry_label(seq, entry), partial(files_with, original, seq, edit(entry)))
 
 
-def _always(kinds: tuple[str, ...], edit: Edit) -> Maker:
+def _always(kinds: tuple[str, ...], edit: Edit) -> Mutator:
     return lambda original, _: changes(original, of_kind(original, *kinds), edit)
 
 
@@ -131,7 +140,7 @@ def _decision_flipped(original: Original, _: Random) -> Iterator[Change]:
         (seq, entry)
         for seq, entry in of_kind(original, "gate.decided")
         if entry["data"]["by"] == "deadline"
-        or (entry["data"]["decision"] == "approved" and has_begun(original, entry["data"]["task"]))
+        or (entry["data"]["decision"] == "approved" and has_started(original, entry["data"]["task"]))
     ]
     return changes(original, told, lambda entry: with_data(entry, decision=flipped[entry["data"]["decision"]]))
 
@@ -141,7 +150,9 @@ def _decider_changed(entry: Entry) -> Entry:
 
 
 def _deadline_changed(entry: Entry) -> Entry:
-    return without_data(entry, "deadline") if "deadline" in entry["data"] else with_data(entry, deadline=entry["at"])
+    return (
+        without_data_field(entry, "deadline") if "deadline" in entry["data"] else with_data(entry, deadline=entry["at"])
+    )
 
 
 def _limits(original: Original, entry: Entry) -> Iterator[Mapping[str, int]]:
@@ -157,7 +168,7 @@ def _reserved_too_much(original: Original, _: Random) -> Iterator[Change]:
                 amount = "input_tokens" if name == "tokens" else name
                 raised = {**entry["data"]["reserved"], amount: budget[name] + 1}
                 edited = with_data(entry, reserved=raised)
-                yield Change(f"{at(seq, entry)}, {name}", partial(rewrite, original, seq, edited))
+                yield Change(f"{entry_label(seq, entry)}, {name}", partial(files_with, original, seq, edited))
 
 
 def _needs_causes(original: Original, entry: Entry) -> bool:
@@ -184,17 +195,21 @@ def _state_changed(original: Original, random: Random) -> Iterator[Change]:
         if is_task(original, entry["data"]["task"]):
             others = [other for other in (*ENDS, "passed", "tolerated", "skipped") if other != state]
         chosen = random.choice(others)
-        edited = without_data(entry, "reason") if chosen == "passed" else with_data(entry, state=chosen, reason="error")
-        yield Change(at(seq, entry), partial(rewrite, original, seq, with_data(edited, state=chosen)))
+        edited = (
+            without_data_field(entry, "reason")
+            if chosen == "passed"
+            else with_data(entry, state=chosen, reason="error")
+        )
+        yield Change(entry_label(seq, entry), partial(files_with, original, seq, with_data(edited, state=chosen)))
 
 
 def _too_many_instances(original: Original, _: Random) -> Iterator[Change]:
     for seq, entry in of_kind(original, "task.expanded"):
         most = task_of(original, entry["data"]["task"])["foreach"]["max"]
-        yield Change(at(seq, entry), partial(rewrite, original, seq, with_data(entry, instances=most + 1)))
+        yield Change(entry_label(seq, entry), partial(files_with, original, seq, with_data(entry, instances=most + 1)))
 
 
-def _named(kinds: tuple[str, ...], **facts: Any) -> Maker:
+def _named(kinds: tuple[str, ...], **facts: Any) -> Mutator:
     return _always(kinds, lambda entry: with_data(entry, **facts))
 
 
@@ -202,7 +217,7 @@ def _turned_round(entry: Entry) -> Entry:
     return with_data(entry, **{"from": entry["data"]["to"], "to": entry["data"]["from"]})
 
 
-KINDS: dict[str, Maker] = {
+KINDS: dict[str, Mutator] = {
     "semantic-usage-raised": _usage_raised,
     "semantic-totals-raised": partial(_sum_raised, "totals"),
     "semantic-counts-raised": partial(_sum_raised, "counts"),

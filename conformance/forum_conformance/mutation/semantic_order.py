@@ -7,12 +7,12 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from forum_conformance.mutation.change import Change, Maker, at, in_order_of_time, renumbered
+from forum_conformance.mutation.change import Change, Mutator, entry_label, renumbered, with_nondecreasing_times
 from forum_conformance.mutation.original import Draft, Entry, Files, Original
 from forum_conformance.mutation.units import (
     comes_later,
-    has_begun,
     has_passed,
+    has_started,
     is_task,
     of_kind,
     owes_answers,
@@ -39,17 +39,17 @@ WHILE_PAUSED = ("gate.decided", "body.redacted", "run.repaired", "run.resumed")
 
 
 def written(original: Original, entries: list[Entry]) -> Files:
-    return original.rewritten(Draft(in_order_of_time(renumbered(entries))))
+    return original.rewritten(Draft(with_nondecreasing_times(renumbered(entries))))
 
 
 def _is_missed(original: Original, seq: int, entry: Entry) -> bool:
     """Whether a later entry depends on this one by a rule of level 4."""
     unit = entry["data"].get("task", "")
     rules: dict[str, Callable[[], bool]] = {
-        "edge.delivered": lambda: has_begun(original, unit),
+        "edge.delivered": lambda: has_started(original, unit),
         "gate.opened": lambda: comes_later(original, unit, seq, "gate.decided"),
-        "gate.decided": lambda: entry["data"]["decision"] == "approved" and has_begun(original, unit),
-        "route.decided": lambda: has_begun(original, unit),
+        "gate.decided": lambda: entry["data"]["decision"] == "approved" and has_started(original, unit),
+        "route.decided": lambda: has_started(original, unit),
         "escalation.raised": lambda: comes_later(original, unit, seq, "task.started"),
         "task.expanded": lambda: has_passed(original, unit),
         "task.reused": lambda: has_passed(original, unit),
@@ -70,7 +70,7 @@ def _check_is_missed(original: Original, seq: int, entry: Entry) -> bool:
 def _wave_is_missed(original: Original, seq: int, entry: Entry) -> bool:
     tasks = original.plan["waves"][entry["data"]["wave"]]
     further = any(later["kind"] == "wave.opened" for later in original.entries[seq + 1 :])
-    return further or any(has_begun(original, task) for task in tasks)
+    return further or any(has_started(original, task) for task in tasks)
 
 
 def _ends_a_pause(original: Original, seq: int) -> bool:
@@ -82,13 +82,13 @@ def _dropped(original: Original, _: Random) -> Iterator[Change]:
     for seq, entry in of_kind(original, *{entry["kind"] for entry in original.entries}):
         if _is_missed(original, seq, entry):
             entries = [*original.entries[:seq], *original.entries[seq + 1 :]]
-            yield Change(at(seq, entry), partial(written, original, entries))
+            yield Change(entry_label(seq, entry), partial(written, original, entries))
 
 
 def _repeated(original: Original, _: Random) -> Iterator[Change]:
     for seq, entry in of_kind(original, *ONCE):
         entries = [*original.entries[: seq + 1], {**entry, "seq": -1}, *original.entries[seq + 1 :]]
-        yield Change(at(seq, entry), partial(written, original, entries))
+        yield Change(entry_label(seq, entry), partial(written, original, entries))
 
 
 def _added(original: Original, seq: int, kind: str, data: dict[str, Any]) -> Files:
@@ -103,7 +103,7 @@ def _pause_without_end(original: Original, _: Random) -> Iterator[Change]:
         later = original.entries[seq + 1]["kind"] if seq + 1 < len(original.entries) else "run.resumed"
         if later not in WHILE_PAUSED and not later.startswith("x-") and not _is_over(original, seq):
             data = {"reason": "interrupted"}
-            yield Change(f"after {at(seq, entry)}", partial(_added, original, seq, "run.paused", data))
+            yield Change(f"after {entry_label(seq, entry)}", partial(_added, original, seq, "run.paused", data))
 
 
 def _is_over(original: Original, seq: int) -> bool:
@@ -122,7 +122,7 @@ def _resumed_inside_a_call(original: Original, _: Random) -> Iterator[Change]:
         ]
         if closings[:1] == [ends[entry["kind"]]]:
             data = {"implementation": original.entries[0]["data"]["implementation"]}
-            yield Change(f"after {at(seq, entry)}", partial(_added, original, seq, "run.resumed", data))
+            yield Change(f"after {entry_label(seq, entry)}", partial(_added, original, seq, "run.resumed", data))
 
 
 def _ended_too_late(original: Original, _: Random) -> Iterator[Change]:
@@ -137,7 +137,7 @@ def _ended_too_late(original: Original, _: Random) -> Iterator[Change]:
             place = handed_on[-1] + 1
             moved = [*original.entries[:seq], *original.entries[seq + 1 : place], entry, *original.entries[place:]]
             unlinked = [_without_cause(other, seq) for other in moved]
-            yield Change(at(seq, entry), partial(written, original, unlinked))
+            yield Change(entry_label(seq, entry), partial(written, original, unlinked))
 
 
 def _without_cause(entry: Entry, seq: int) -> Entry:
@@ -159,7 +159,7 @@ def _cut_and_sealed(original: Original, _: Random) -> Iterator[Change]:
         yield Change(f"after {size} entries", partial(written, original, entries), is_owed or not tasks <= ended)
 
 
-KINDS: dict[str, Maker] = {
+KINDS: dict[str, Mutator] = {
     "semantic-entry-dropped": _dropped,
     "semantic-entry-repeated": _repeated,
     "semantic-pause-without-resume": _pause_without_end,

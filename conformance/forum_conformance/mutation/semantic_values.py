@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from forum_conformance.mutation.archive import Member
-from forum_conformance.mutation.change import Change, Maker, at, replaced, with_data
+from forum_conformance.mutation.change import Change, Mutator, entries_with, entry_label, with_data
 from forum_conformance.mutation.original import Draft, Entry, Files, Original, canonical
 from forum_conformance.mutation.units import comes_later, of_kind, owes_answers, task_of
 
@@ -27,7 +27,7 @@ def with_body(original: Original, seq: int, name: str, content: bytes, **facts: 
     kept = {key: value for key, value in entry["bodies"][name].items() if key != "salted"}
     body = {**kept, "digest": member.digest, "bytes": len(content)}
     changed = {**entry, "bodies": {**entry["bodies"], name: body}}
-    return original.rewritten(Draft(replaced(original, seq, changed), bodies=[member]))
+    return original.rewritten(Draft(entries_with(original, seq, changed), bodies=[member]))
 
 
 def _other_value(kind: str, name: str, original: Original, random: Random) -> Iterator[Change]:
@@ -35,7 +35,7 @@ def _other_value(kind: str, name: str, original: Original, random: Random) -> It
     if not original.redacted:
         for seq, entry in of_kind(original, kind):
             content = canonical(["another value", random.randrange(2**32)])
-            yield Change(at(seq, entry), partial(with_body, original, seq, name, content))
+            yield Change(entry_label(seq, entry), partial(with_body, original, seq, name, content))
 
 
 def _other_output(original: Original, random: Random) -> Iterator[Change]:
@@ -47,7 +47,7 @@ def _other_output(original: Original, random: Random) -> Iterator[Change]:
         is_last = not comes_later(original, unit, seq, "task.started")
         if is_last and "output" in entry["bodies"] and _is_handed_on(original, unit):
             content = canonical(["another output", random.randrange(2**32)])
-            yield Change(at(seq, entry), partial(with_body, original, seq, "output", content))
+            yield Change(entry_label(seq, entry), partial(with_body, original, seq, "output", content))
 
 
 def _is_handed_on(original: Original, unit: str) -> bool:
@@ -195,7 +195,7 @@ def _with_other_name(document: bytes) -> bytes:
     return canonical(plan)
 
 
-KINDS: dict[str, Maker] = {
+KINDS: dict[str, Mutator] = {
     "semantic-other-value-delivered": partial(_other_value, "edge.delivered", "value"),
     "semantic-other-answer": partial(_other_value, "answer.given", "value"),
     "semantic-other-items": partial(_other_value, "task.expanded", "items"),

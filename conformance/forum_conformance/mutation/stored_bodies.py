@@ -9,7 +9,7 @@ from functools import partial
 from random import Random
 
 from forum_conformance.mutation.archive import BLOCK, FIELDS, Member, header, with_field
-from forum_conformance.mutation.change import UNKNOWN_DIGEST, Change, Maker
+from forum_conformance.mutation.change import UNKNOWN_DIGEST, Change, Mutator
 from forum_conformance.mutation.original import BODIES, Original
 
 EXTRA = b"nobody asked for this"
@@ -152,7 +152,7 @@ def _gone(original: Original, _: Random) -> Iterator[Change]:
     yield Change("the file", partial(original.without, BODIES))
 
 
-KINDS: dict[str, Maker] = {
+KINDS: dict[str, Mutator] = {
     "archive-header-byte-flipped": _header_flipped,
     "archive-content-byte-flipped": _content_flipped,
     "archive-padding-byte-flipped": _padding_flipped,

@@ -37,7 +37,7 @@ def owes_answers(original: Original) -> bool:
     return bool(original.plan) and original.entries[-1]["data"]["status"] == "passed"
 
 
-def has_begun(original: Original, unit: str) -> bool:
+def has_started(original: Original, unit: str) -> bool:
     return any(entry["kind"] in ("task.started", "task.reused") for _, entry in told_of(original, unit))
 
 

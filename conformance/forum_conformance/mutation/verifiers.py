@@ -8,22 +8,22 @@ from typing import Any
 
 from forum_conformance.judge import ALL_LEVELS, Given, NoLedger, judge
 from forum_conformance.mutation.engine import CAUGHT, Mutant
-from forum_conformance.mutation.scoring import Ask, Said
+from forum_conformance.mutation.scoring import Ask, VerifierReply
 from forum_conformance.suite.client import Client, Reply
 from forum_conformance.suite.request import ALWAYS, PROTOCOL
 
-__all__ = ["ALL_LEVELS", "UNSUPPORTED", "by_program", "by_the_judge", "seen_at"]
+__all__ = ["ALL_LEVELS", "UNSUPPORTED", "by_program", "by_the_judge", "detected_at_levels"]
 
 UNSUPPORTED = "it answers 'unsupported'"
 
 
 def by_the_judge(levels: frozenset[int]) -> Ask:
-    def ask(run_dir: Path, checkpoint: Path | None) -> Said:
+    def ask(run_dir: Path, checkpoint: Path | None) -> VerifierReply:
         given = Given(checkpoint=checkpoint.read_bytes() if checkpoint else None)
         try:
-            return Said(judge(run_dir, levels=levels, given=given).verdict.value)
+            return VerifierReply(judge(run_dir, levels=levels, given=given).verdict.value)
         except NoLedger as error:
-            return Said(None, str(error))
+            return VerifierReply(None, str(error))
 
     return ask
 
@@ -34,7 +34,7 @@ def by_program(clients: Sequence[Client], levels: frozenset[int]) -> Ask:
     for each in clients:
         idle.put(each)
 
-    def ask(run_dir: Path, checkpoint: Path | None) -> Said:
+    def ask(run_dir: Path, checkpoint: Path | None) -> VerifierReply:
         request: dict[str, Any] = {
             "protocol": PROTOCOL,
             "id": "mutants/one",
@@ -53,15 +53,15 @@ def by_program(clients: Sequence[Client], levels: frozenset[int]) -> Ask:
     return ask
 
 
-def _said(reply: Reply) -> Said:
+def _said(reply: Reply) -> VerifierReply:
     if reply.problem or reply.answer is None:
-        told = f"{reply.problem.place}: {reply.problem.came}" if reply.problem else "nothing came"
-        return Said(None, told, reply.stderr)
+        problem_text = f"{reply.problem.place}: {reply.problem.came}" if reply.problem else "nothing came"
+        return VerifierReply(None, problem_text, reply.stderr)
     verdict = reply.answer["verdict"]
-    return Said(None, UNSUPPORTED, reply.stderr) if verdict == "unsupported" else Said(verdict)
+    return VerifierReply(None, UNSUPPORTED, reply.stderr) if verdict == "unsupported" else VerifierReply(verdict)
 
 
-def seen_at(made: Iterable[Mutant], levels: frozenset[int], work_dir: Path) -> Iterator[Mutant]:
+def detected_at_levels(made: Iterable[Mutant], levels: frozenset[int], work_dir: Path) -> Iterator[Mutant]:
     """The mutants that the judge rejects at these levels."""
     ask = by_the_judge(levels)
     for mutant in made:

@@ -35,5 +35,5 @@ class Answer:
 Role: TypeAlias = Callable[[Request], Answer]
 
 
-class NotAsked(ValueError):
+class BadRequest(ValueError):
     """A request with a missing member, or with a member that names a missing file."""

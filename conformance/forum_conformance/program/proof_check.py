@@ -74,7 +74,7 @@ def require_agreement(proof: Proof, own: Checkpoint) -> None:
     if proof["proof"] == "inclusion":
         _require_entry(proof)
     elif proof["from_size"] > proof["size"]:
-        raise Malformed(f"{proof['from_size']} entries are not a prefix of {proof['size']}")
+        raise Malformed(f"from_size is {proof['from_size']}, but size is only {proof['size']}")
 
 
 def _require_entry(proof: Proof) -> None:

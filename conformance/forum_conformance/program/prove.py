@@ -9,7 +9,7 @@ from typing import Any
 from forum_conformance.judge import judge
 from forum_conformance.lines import Lines
 from forum_conformance.note import checkpoint_text
-from forum_conformance.program.answer import Answer, NotAsked, Request
+from forum_conformance.program.answer import Answer, BadRequest, Request
 from forum_conformance.program.merkle_path import consistency_path, inclusion_path, root_of
 from forum_conformance.program.proof_check import check
 
@@ -33,7 +33,7 @@ def prove(request: Request) -> Answer:
         return check(request)
     maker = _MAKERS.get(request["action"])
     if maker is None:
-        raise NotAsked(f"unknown action '{request['action']}'")
+        raise BadRequest(f"unknown action '{request['action']}'")
     try:
         written = maker(request)
     except NoSuchEntries as error:
@@ -81,7 +81,7 @@ def make_consistency(request: Request) -> bytes:
     log = first_entries(request)
     size = request["from_size"]
     if size > len(log.leaves):
-        raise NoSuchEntries(f"the first {size} entries are not a prefix of the first {len(log.leaves)}")
+        raise NoSuchEntries(f"from_size is {size}, but size is only {len(log.leaves)}")
     # RFC 6962 has no path from an empty tree: it is a prefix of every other.
     path = consistency_path(size, log.leaves) if size else []
     return _document(log, "consistency", path, {"from_size": size, "from_root": root_of(log.leaves[:size]).hex()})

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from forum_conformance.program.answer import Answer, NotAsked, Request, Role
+from forum_conformance.program.answer import Answer, BadRequest, Request, Role
 from forum_conformance.program.canonicalize import canonicalize
 from forum_conformance.program.prove import prove
 from forum_conformance.program.verify import verify
@@ -45,5 +45,5 @@ def _answer(program: Program, request: Request) -> Answer:
         return Answer("unsupported", message=f"the role {request['role']} is not offered")
     try:
         return role(request)
-    except (NotAsked, OSError) as error:
+    except (BadRequest, OSError) as error:
         return Answer("unsupported", message=str(error))

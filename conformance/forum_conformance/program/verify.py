@@ -5,7 +5,7 @@ from pathlib import Path
 from forum_conformance.judge import ALL_LEVELS, Given, NoLedger, judge
 from forum_conformance.note import MAX_BYTES, Checkpoint, MalformedCheckpoint, MalformedKey, PublicKey, read_public_key
 from forum_conformance.pin import read_pin
-from forum_conformance.program.answer import Answer, NotAsked, Request
+from forum_conformance.program.answer import Answer, BadRequest, Request
 from forum_conformance.report import Report
 
 
@@ -13,11 +13,11 @@ def verify(request: Request) -> Answer:
     path, given = Path(request["input"]), given_with(request)
     levels = frozenset(request["levels"]) if "levels" in request else ALL_LEVELS
     if given.key and given.checkpoint is None and not (path / "checkpoint").exists():
-        raise NotAsked("no checkpoint to verify with the key")
+        raise BadRequest("no checkpoint to verify with the key")
     try:
         return answer_of(judge(path, levels=levels, given=given))
     except NoLedger as error:
-        raise NotAsked(str(error)) from error
+        raise BadRequest(str(error)) from error
 
 
 def answer_of(report: Report) -> Answer:
@@ -49,11 +49,11 @@ def key_at(path: str) -> PublicKey:
     try:
         return read_public_key(read_some(path).decode("utf-8"))
     except (UnicodeDecodeError, MalformedKey) as error:
-        raise NotAsked(f"'{path}' is not a public key: {error}") from error
+        raise BadRequest(f"'{path}' is not a public key: {error}") from error
 
 
 def pin_at(path: str) -> Checkpoint | None:
     try:
         return read_pin(Path(path))
     except MalformedCheckpoint as error:
-        raise NotAsked(f"'{path}' is not a pin: {error}") from error
+        raise BadRequest(f"'{path}' is not a pin: {error}") from error

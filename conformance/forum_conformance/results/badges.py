@@ -7,7 +7,7 @@ from html import escape
 from forum_conformance.results.summary import Tally, tallies
 from forum_conformance.suite.result import Result, State
 
-_COLOURS = {"brightgreen": "#44cc11", "red": "#e05d44", "yellow": "#dfb317", "lightgrey": "#9f9f9f"}
+_COLORS = {"brightgreen": "#44cc11", "red": "#e05d44", "yellow": "#dfb317", "lightgrey": "#9f9f9f"}
 _CHAR_WIDTH = 6.6
 _PADDING = 10
 
@@ -21,15 +21,15 @@ def badges_of(results: Sequence[Result], levels: frozenset[int] | None) -> dict[
         if tally.is_of_other_levels:
             continue
         name = tally.role if tally.level is None else f"{tally.role}-level-{tally.level}"
-        is_spoilt = tally.level is None and tally.role in spoilt
-        label, (message, colour) = f"forum {tally.name}", _said(tally, is_spoilt=is_spoilt)
-        endpoint = {"schemaVersion": 1, "label": label, "message": message, "color": colour}
+        has_bad_result = tally.level is None and tally.role in spoilt
+        label, (message, color) = f"forum {tally.name}", _badge_text(tally, has_bad_result=has_bad_result)
+        endpoint = {"schemaVersion": 1, "label": label, "message": message, "color": color}
         files[f"{name}.json"] = json.dumps(endpoint) + "\n"
-        files[f"{name}.svg"] = _svg(label, message, _COLOURS[colour])
+        files[f"{name}.svg"] = _svg(label, message, _COLORS[color])
     return files
 
 
-def _said(tally: Tally, *, is_spoilt: bool) -> tuple[str, str]:
+def _badge_text(tally: Tally, *, has_bad_result: bool) -> tuple[str, str]:
     """Green only if all vectors pass: an expected failure is still a failure.
 
     It is spoilt if vectors of other levels failed in the same run.
@@ -37,23 +37,23 @@ def _said(tally: Tally, *, is_spoilt: bool) -> tuple[str, str]:
     passed = tally.counts[State.PASSED]
     if not tally.is_offered:
         return "not offered", "lightgrey"
-    if passed == tally.total and not is_spoilt:
+    if passed == tally.total and not has_bad_result:
         return f"{passed} of {tally.total}", "brightgreen"
     is_known = passed + tally.counts[State.EXPECTED_FAILURE] == tally.total
-    return f"{passed} of {tally.total}", "yellow" if is_known and not is_spoilt else "red"
+    return f"{passed} of {tally.total}", "yellow" if is_known and not has_bad_result else "red"
 
 
-def _svg(label: str, message: str, colour: str) -> str:
+def _svg(label: str, message: str, color: str) -> str:
     left, right = (round(len(text) * _CHAR_WIDTH + 2 * _PADDING) for text in (label, message))
     whole = left + right
     text = 'text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" fill="#fff"'
-    told = escape(f"{label}: {message}")
+    title = escape(f"{label}: {message}")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{told}">\n'
-        f"<title>{told}</title>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{title}">\n'
+        f"<title>{title}</title>\n"
         f'<clipPath id="r"><rect width="{whole}" height="20" rx="3"/></clipPath>\n'
         f'<g clip-path="url(#r)"><rect width="{left}" height="20" fill="#555"/>'
-        f'<rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>\n'
+        f'<rect x="{left}" width="{right}" height="20" fill="{color}"/></g>\n'
         f'<text {text} x="{left / 2}" y="14" textLength="{left - 2 * _PADDING}">{escape(label)}</text>\n'
         f'<text {text} x="{left + right / 2}" y="14" textLength="{right - 2 * _PADDING}">{escape(message)}</text>\n'
         "</svg>\n"

@@ -18,7 +18,7 @@ def expected_failures_of(results: Sequence[Result], reasons: Mapping[str, str]) 
     failed = {
         result.case.id: _reason(result)
         for result in results
-        if result.state in (State.FAILED, State.UNSUPPORTED) and not result.tried.is_given_up
+        if result.state in (State.FAILED, State.UNSUPPORTED) and not result.tried.is_abandoned
     }
     return "".join(f"{id_}: {reason}\n" for id_, reason in sorted({**kept, **failed}.items()))
 

@@ -89,7 +89,7 @@ def _details(result: Result, occasion: Occasion) -> Iterator[str]:
 def _came(result: Result) -> str:
     reply = result.tried.reply
     if reply is None:
-        return "not asked" if result.tried.is_given_up else "not asked: the role is not offered"
+        return "not asked" if result.tried.is_abandoned else "not asked: the role is not offered"
     if reply.answer is not None:
         return in_json(dict(reply.answer))
     return f"no answer: {reply.problem.came}" if reply.problem else "no answer"

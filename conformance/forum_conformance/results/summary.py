@@ -69,15 +69,15 @@ def objections(results: Sequence[Result], wanted: Collection[str]) -> list[str]:
     """The reasons why the program does not pass; empty if it does. `wanted` are the roles named by options."""
     found = []
     bad = Counter(result.state for result in results if result.state.is_bad)
-    given_up = [result for result in results if result.tried.is_given_up]
-    if failed := bad[State.FAILED] - sum(result.state is State.FAILED for result in given_up):
+    abandoned_difference = [result for result in results if result.tried.is_abandoned]
+    if failed := bad[State.FAILED] - sum(result.state is State.FAILED for result in abandoned_difference):
         found.append(f"{_vectors(failed)} failed")
     if bad[State.UNSUPPORTED]:
         found.append(f"{_vectors(bad[State.UNSUPPORTED])} unsupported")
-    for why in sorted({result.tried.differences[0].came for result in given_up}):
-        counts = Counter(result.case.role for result in given_up if result.tried.differences[0].came == why)
-        told = ", ".join(f"{counts[role]} of {role}" for role in ROLES if counts[role])
-        found.append(f"not asked are {told}: {printable(why)}")
+    for why in sorted({result.tried.differences[0].came for result in abandoned_difference}):
+        counts = Counter(result.case.role for result in abandoned_difference if result.tried.differences[0].came == why)
+        counts_text = ", ".join(f"{counts[role]} of {role}" for role in ROLES if counts[role])
+        found.append(f"not asked are {counts_text}: {printable(why)}")
     if bad[State.UNEXPECTED_PASS]:
         found.append(f"{_vectors(bad[State.UNEXPECTED_PASS])} passed unexpectedly: remove them from the list")
     missing = [tally.role for tally in tallies(results, None) if tally.level is None and not tally.is_offered]

@@ -25,7 +25,7 @@ def text_of(results: Sequence[Result], occasion: Occasion, found: Sequence[str],
 
 def _failures(results: Sequence[Result], occasion: Occasion) -> Iterator[str]:
     """Some failures in full, more with one line each: thousands would be unreadable."""
-    bad = [result for result in results if result.state.is_bad and not result.tried.is_given_up]
+    bad = [result for result in results if result.state.is_bad and not result.tried.is_abandoned]
     for result in bad[:_IN_FULL]:
         yield from (*failure_lines(result, occasion), "")
     for result in bad[_IN_FULL:_TOLD]:
@@ -85,6 +85,6 @@ def _conclusion(results: Sequence[Result], occasion: Occasion, found: Sequence[s
 
 
 def _aside(results: Sequence[Result]) -> str:
-    told = ((State.EXPECTED_FAILURE, "failed as expected"), (State.NOT_OFFERED, "of roles that are not offered"))
-    counts = ((sum(result.state is state for result in results), words) for state, words in told)
+    labels = ((State.EXPECTED_FAILURE, "failed as expected"), (State.NOT_OFFERED, "of roles that are not offered"))
+    counts = ((sum(result.state is state for result in results), words) for state, words in labels)
     return "".join(f", {count} {words}" for count, words in counts if count)

@@ -4,7 +4,7 @@ from forum_conformance.body_references import bodies_of
 from forum_conformance.entry import Entry
 from forum_conformance.semantics.call import Call
 from forum_conformance.semantics.names import unit_of
-from forum_conformance.semantics.start_conditions import require_may_begin
+from forum_conformance.semantics.start_conditions import require_may_start
 from forum_conformance.semantics.state import Run, Unit
 from forum_conformance.semantics.violation import Violation, require, require_cause
 
@@ -41,11 +41,11 @@ def _require_due(run: Run, unit: Unit, attempt: int) -> None:
 
 def _require_ready(run: Run, unit: Unit) -> None:
     task = run.task_of(unit)
-    require_may_begin(run, unit.task)
+    require_may_start(run, unit.task)
     for edge in sorted(run.plan.edge_names(unit.task) - unit.delivered):
         raise Violation("L406", f"'{unit.name}' starts before '{edge}' is delivered")
-    is_let_through = "gate" not in task or (unit.gate is not None and unit.gate.decision == "approved")
-    require(is_let_through, "L414", f"'{unit.name}' starts, but its gate is not approved")
+    is_approved = "gate" not in task or (unit.gate is not None and unit.gate.decision == "approved")
+    require(is_approved, "L414", f"'{unit.name}' starts, but its gate is not approved")
 
 
 def require_room(run: Run, call: Call) -> None:

@@ -5,7 +5,7 @@ from forum_conformance.entry import Entry
 from forum_conformance.semantics import values
 from forum_conformance.semantics.names import unit_of
 from forum_conformance.semantics.plan import sources
-from forum_conformance.semantics.start_conditions import last_ending, require_ended, require_may_begin, require_passed
+from forum_conformance.semantics.start_conditions import last_ending, require_ended, require_may_start, require_passed
 from forum_conformance.semantics.state import Expansion, Run, Unit
 from forum_conformance.semantics.violation import Violation, require, require_cause
 
@@ -13,24 +13,28 @@ from forum_conformance.semantics.violation import Violation, require, require_ca
 def task_expanded(run: Run, entry: Entry) -> None:
     task, instances = entry["data"]["task"], entry["data"]["instances"]
     is_first = task not in run.expansions and task not in run.endings
-    require(is_first, "L409", f"task '{task}' was expanded or has ended before")
-    require_may_begin(run, task)
+    require(is_first, "L409", f"task '{task}' is already expanded or has ended")
+    require_may_start(run, task)
     foreach = run.plan.tasks[task]["foreach"]
     items = bodies_of(entry)["items"]
-    require(instances <= foreach["max"], "L419", f"task '{task}' has {instances} instances, above {foreach['max']}")
+    require(
+        instances <= foreach["max"],
+        "L419",
+        f"task '{task}' has {instances} instances, more than its maximum of {foreach['max']}",
+    )
     try:
         item_digests = values.read_items(run, items)
     except values.NoValue as error:
         raise Violation("L419", "items is not a list in RFC 8785 form") from error
     has_length = item_digests is None or len(item_digests) == instances
-    require(has_length, "L419", f"task '{task}' has {instances} instances, and items another number")
+    require(has_length, "L419", f"task '{task}' has {instances} instances, but items has another length")
     require(values.is_value(run, foreach["from"], items), "L419", "items is not the value of the foreach")
     run.expansions[task] = Expansion(entry["seq"], instances, item_digests)
 
 
 def edge_delivered(run: Run, entry: Entry) -> None:
     unit, name = unit_of(run, entry), entry["data"]["as"]
-    is_due = not unit.has_begun and unit.ending is None and name not in unit.delivered
+    is_due = not unit.has_started and unit.ending is None and name not in unit.delivered
     require(is_due, "L409", f"'{name}' was delivered to '{unit.name}' before, or the unit has started or ended")
     edges = run.plan.data_edges(unit.task)
     if name in edges:
@@ -43,7 +47,7 @@ def edge_delivered(run: Run, entry: Entry) -> None:
         expansion = run.expansions[unit.task]
         require_cause(entry, expansion.seq, "the expansion that the item comes from")
         is_right = _is_item(run, unit, expansion, entry)
-    require(is_right, "L407", f"the body delivered as '{name}' is not the value")
+    require(is_right, "L407", f"the body delivered as '{name}' is not the value of its source")
     unit.delivered.add(name)
     unit.delivered_seq = entry["seq"]
 
@@ -64,6 +68,6 @@ def answer_given(run: Run, entry: Entry) -> None:
         has_passed = ending is not None and ending.state == "passed"
         require(has_passed, "L425", f"the answer '{name}' is given, but task '{task}' has not passed")
     is_right = values.is_value(run, value, bodies_of(entry)["value"])
-    require(is_right, "L425", f"the answer '{name}' is not the value")
+    require(is_right, "L425", f"the answer '{name}' is not the value of its source")
     require_cause(entry, last_ending(run, tasks), "the end of the task that the answer comes from")
     run.answered.add(name)

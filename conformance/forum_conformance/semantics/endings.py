@@ -1,4 +1,4 @@
-"""How tasks and the run end."""
+"""The rules for the ends of tasks and of the run."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -33,8 +33,8 @@ def _template_ended(run: Run, entry: Entry, name: str) -> None:
         require(state == "tolerated", "L417", f"task '{name}' cannot end {state}: every instance was tolerated")
     else:
         holds = expansion is not None and expansion.ended_well == expansion.instances
-        has_begun = expansion is not None and expansion.has_begun
-        _require_state(run.plan.tasks[name], name, entry, holds=holds, has_begun=has_begun)
+        has_started = expansion is not None and expansion.has_started
+        _require_state(run.plan.tasks[name], name, entry, holds=holds, has_started=has_started)
     run.endings[name] = Ending(entry["seq"], state)
 
 
@@ -42,7 +42,7 @@ def _unit_ended(run: Run, entry: Entry) -> None:
     unit = unit_of(run, entry)
     is_open = unit.ending is None and unit.call is None
     require(is_open, "L417", f"'{unit.name}' has already ended or has an open call")
-    _require_state(run.task_of(unit), unit.name, entry, holds=run.holds(unit), has_begun=unit.has_begun)
+    _require_state(run.task_of(unit), unit.name, entry, holds=run.holds(unit), has_started=unit.has_started)
     require_cause(entry, unit.closed_seq, "the entry that closed the last attempt")
     unit.ending = Ending(entry["seq"], entry["data"]["state"])
     if unit.index is None:
@@ -54,15 +54,15 @@ def _unit_ended(run: Run, entry: Entry) -> None:
         expansion.tolerated += unit.ending.state == "tolerated"
 
 
-def _require_state(task: Mapping[str, Any], name: str, entry: Entry, *, holds: bool, has_begun: bool) -> None:
+def _require_state(task: Mapping[str, Any], name: str, entry: Entry, *, holds: bool, has_started: bool) -> None:
     state, reason = entry["data"]["state"], entry["data"].get("reason")
     if state == "skipped":
-        is_lawful = not has_begun and (reason != "condition" or bool(task.get("when")))
+        is_permitted = not has_started and (reason != "condition" or bool(task.get("when")))
     elif state in ("failed", "tolerated"):
-        is_lawful = not holds and ("allow_failure" in task) == (state == "tolerated")
+        is_permitted = not holds and ("allow_failure" in task) == (state == "tolerated")
     else:
-        is_lawful = holds == (state == "passed")
-    require(is_lawful, "L417", f"'{name}' cannot end {state} here")
+        is_permitted = holds == (state == "passed")
+    require(is_permitted, "L417", f"'{name}' cannot end {state} here")
 
 
 def run_sealed(run: Run, entry: Entry) -> None:
@@ -76,8 +76,8 @@ def run_sealed(run: Run, entry: Entry) -> None:
     totals = dict(run.budgets.totals)
     require(data["totals"] == totals, "L421", f"totals is not {totals}")
     is_passed = not _BAD_STATES & set(found)
-    is_lawful = is_passed if data["status"] == "passed" else found[data["status"]] > 0
-    require(is_lawful, "L422", f"status cannot be {data['status']} with {counts}")
+    is_permitted = is_passed if data["status"] == "passed" else found[data["status"]] > 0
+    require(is_permitted, "L422", f"status cannot be {data['status']} with {counts}")
     if data["status"] == "passed":
         _require_answers(run)
 
@@ -86,4 +86,4 @@ def _require_answers(run: Run) -> None:
     for name, value in sorted(run.plan.outputs.items()):
         if name in run.answered or any(run.endings[task].state != "passed" for task in sources(value)):
             continue
-        require(not values.can_be_made(run, value), "L425", f"the run passed without the answer '{name}'")
+        require(not values.can_compute(run, value), "L425", f"the run passed without the answer '{name}'")

@@ -13,10 +13,14 @@ def gate_opened(run: Run, entry: Entry) -> None:
     unit, deadline = unit_of(run, entry), entry["data"].get("deadline")
     task = run.task_of(unit)
     require("gate" in task, "L414", f"'{unit.name}' has no gate")
-    is_due = unit.gate is None and not unit.has_begun and unit.ending is None
+    is_due = unit.gate is None and not unit.has_started and unit.ending is None
     require(is_due, "L414", f"the gate of '{unit.name}' was already opened, or the unit has started or ended")
     has_deadline = "deadline_ms" in task["gate"]
-    require((deadline is not None) == has_deadline, "L414", f"the gate of '{unit.name}' differs in having a deadline")
+    require(
+        (deadline is not None) == has_deadline,
+        "L414",
+        f"the gate of '{unit.name}' has a deadline that the plan does not have, or lacks one",
+    )
     unit.gate = Gate(entry["seq"], bodies_of(entry)["displayed"].digest, deadline)
 
 
@@ -24,7 +28,7 @@ def gate_decided(run: Run, entry: Entry) -> None:
     unit, data = unit_of(run, entry), entry["data"]
     gate = unit.gate
     if gate is None or gate.decision is not None:
-        raise Violation("L414", f"the gate of '{unit.name}' is not open, or decided already")
+        raise Violation("L414", f"the gate of '{unit.name}' is not open or already decided")
     require(data["displayed"] == gate.displayed, "L414", "`displayed` is not the digest of the displayed body")
     _require_in_time(run, unit, gate, entry)
     require_cause(entry, gate.seq, "the opening of the gate")
@@ -41,4 +45,4 @@ def _require_in_time(run: Run, unit: Unit, gate: Gate, entry: Entry) -> None:
     is_over = deadline is not None and entry["at"] >= deadline
     require(is_over, "L414", f"the deadline decides at the gate of '{unit.name}' before it is reached, or without one")
     expected = _DECISIONS[run.task_of(unit)["gate"]["on_deadline"]]
-    require(data["decision"] == expected, "L414", f"at its deadline the gate of '{unit.name}' is {expected}")
+    require(data["decision"] == expected, "L414", f"at its deadline, the gate of '{unit.name}' must be {expected}")

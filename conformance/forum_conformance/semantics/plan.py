@@ -40,8 +40,10 @@ class Plan:
 
     def depends_on(self, task: str) -> set[str]:
         ordered = {edge["task"] for edge in self._needs(task) if edge["edge"] == "order"}
-        looked_at = {source for condition in self.tasks[task].get("when", []) for source in sources(condition["from"])}
-        return ordered | looked_at | self.takes_values_from(task)
+        condition_sources = {
+            source for condition in self.tasks[task].get("when", []) for source in sources(condition["from"])
+        }
+        return ordered | condition_sources | self.takes_values_from(task)
 
     def values(self) -> Iterator[Value]:
         """The value expressions of edges, conditions, foreaches and outputs."""
@@ -103,11 +105,11 @@ def read_plan(data: bytes, opened: Entry) -> Plan:
 def _check_names(plan: Plan) -> None:
     adapters = plan.document["adapters"]
     for task in _named_tasks(plan):
-        require(task in plan.tasks, "L401", f"the wave plan names a task '{task}' and has none")
+        require(task in plan.tasks, "L401", f"the wave plan refers to the task '{task}', which it does not have")
     for agent in _named_agents(plan):
-        require(agent in plan.agents, "L401", f"the wave plan names an agent '{agent}' and has none")
+        require(agent in plan.agents, "L401", f"the wave plan refers to the agent '{agent}', which it does not have")
     for adapter in _named_adapters(plan):
-        require(adapter in adapters, "L401", f"the wave plan names an adapter '{adapter}' and has none")
+        require(adapter in adapters, "L401", f"the wave plan refers to the adapter '{adapter}', which it does not have")
 
 
 def _named_tasks(plan: Plan) -> Iterator[str]:
@@ -143,8 +145,8 @@ def _check_sources(plan: Plan) -> None:
 def _check_workers(plan: Plan) -> None:
     for name, task in plan.tasks.items():
         found = {"agent", "ladder", "lane"} & set(task)
-        is_lawful = found in ({"agent", "ladder"}, {"lane"})
-        require(is_lawful, "L401", f"task '{name}' does not have either an agent and a ladder, or a lane")
+        is_permitted = found in ({"agent", "ladder"}, {"lane"})
+        require(is_permitted, "L401", f"task '{name}' needs either an agent and a ladder, or a lane")
 
 
 def _check_waves(plan: Plan) -> None:

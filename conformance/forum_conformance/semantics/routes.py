@@ -9,8 +9,8 @@ from forum_conformance.semantics.violation import require, require_cause
 def route_decided(run: Run, entry: Entry) -> None:
     unit, agent = unit_of(run, entry), entry["data"]["agent"]
     task = run.task_of(unit)
-    require("lane" in task, "L411", f"'{unit.name}' is routed, and its task has no lane")
-    is_due = not unit.is_routed and not unit.has_begun and unit.ending is None
+    require("lane" in task, "L411", f"'{unit.name}' is routed, but its task has no lane")
+    is_due = not unit.is_routed and not unit.has_started and unit.ending is None
     require(is_due, "L411", f"'{unit.name}' was already routed, or has started or ended")
     fields = run.plan.agents[agent]
     adapters = fields["adapters"]
@@ -23,7 +23,7 @@ def route_decided(run: Run, entry: Entry) -> None:
 def escalation_raised(run: Run, entry: Entry) -> None:
     unit, data = unit_of(run, entry), entry["data"]
     is_open = unit.ending is None and unit.attempts > 0 and unit.call is None
-    require(is_open, "L418", f"'{unit.name}' has ended, has had no attempt or has an open call")
+    require(is_open, "L418", f"'{unit.name}' has ended, has no attempt yet or has an open call")
     require(not run.holds(unit), "L418", f"'{unit.name}' escalates although its result holds")
     tiers = [tier for tier, _ in unit.ladder[unit.step : unit.step + 2]]
     is_next = tiers == [data["from"], data["to"]]

@@ -78,8 +78,8 @@ def _look(run: Run, entry: Entry) -> None:
 
 def _require_allowed(run: Run, kind: str) -> None:
     """LEDGER-SEMANTICS-003."""
-    may_stand = not run.is_paused or kind in _WHILE_PAUSED or kind.startswith("x-")
-    require(may_stand, "L424", f"{kind} is not allowed while the run is paused")
-    require(kind != "run.paused" or not run.open_calls, "L424", "the run is paused, and a call is open")
+    is_allowed = not run.is_paused or kind in _WHILE_PAUSED or kind.startswith("x-")
+    require(is_allowed, "L424", f"{kind} is not allowed while the run is paused")
+    require(kind != "run.paused" or not run.open_calls, "L424", "the run is paused while a call is open")
     has_orphan = kind in _BEGINS_A_CALL and any(call.is_orphan for call in run.open_calls)
     require(not has_orphan, "L424", f"{kind} is not allowed before every orphan is lost")

@@ -1,4 +1,4 @@
-"""When tasks may start: waves, and the dependencies of a task."""
+"""The rules for starting tasks: waves and dependencies."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,7 @@ def wave_opened(run: Run, entry: Entry) -> None:
     run.waves_opened += 1
 
 
-def require_may_begin(run: Run, task: str) -> None:
+def require_may_start(run: Run, task: str) -> None:
     """LEDGER-SEMANTICS-005."""
     is_open = run.plan.policy["dispatch"] != "waves" or run.plan.wave_of[task] < run.waves_opened
     require(is_open, "L405", f"task '{task}' starts before its wave is open")

@@ -60,7 +60,7 @@ class Unit:
     ending: Ending | None = None
 
     @property
-    def has_begun(self) -> bool:
+    def has_started(self) -> bool:
         return self.attempts > 0 or self.is_reused
 
 
@@ -83,8 +83,8 @@ class Expansion:
         return 0 < self.instances == self.tolerated
 
     @property
-    def has_begun(self) -> bool:
-        return any(unit.has_begun for unit in self.units.values())
+    def has_started(self) -> bool:
+        return any(unit.has_started for unit in self.units.values())
 
     def passed(self) -> Iterator[Unit]:
         """The instances that ended `passed`, in order."""

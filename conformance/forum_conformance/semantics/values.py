@@ -16,8 +16,8 @@ class NoValue(Exception):
     """The value cannot be computed, so no body can match it."""
 
 
-class Unsettled(Exception):
-    """A body that is redacted, missing or wrong: the value cannot be checked."""
+class CannotCompare(Exception):
+    """A body that is redacted, missing or altered: the value cannot be checked."""
 
 
 def is_value(run: Run, value: Value, body: Body) -> bool:
@@ -31,17 +31,17 @@ def is_value(run: Run, value: Value, body: Body) -> bool:
         return canonical.digest(canonical.form(made)) == _plain_digest(run, body)
     except NoValue:
         return False
-    except Unsettled:
+    except CannotCompare:
         return True
 
 
-def can_be_made(run: Run, value: Value) -> bool:
-    """Whether there is a value, as far as it can be checked."""
+def can_compute(run: Run, value: Value) -> bool:
+    """Whether the value can be computed from the readable bodies."""
     try:
         if set(value) == {"task"}:
             return run.store.plain_digest(_output(run, value["task"])) is not None
         return canonical.depth_of(_make(run, value)) <= canonical.MAX_DEPTH
-    except (NoValue, Unsettled):
+    except (NoValue, CannotCompare):
         return False
 
 
@@ -49,12 +49,12 @@ def has_digest(run: Run, body: Body, digest: str) -> bool:
     """Whether the body's bytes have the digest, as far as it can be checked."""
     try:
         return _plain_digest(run, body) == digest
-    except Unsettled:
+    except CannotCompare:
         return True
 
 
 def read_items(run: Run, items: Body) -> tuple[str, ...] | None:
-    """The digests of the canonical items of a list; None if its body is redacted, missing or wrong."""
+    """The digests of the canonical items of a list; None if its body is redacted, missing or altered."""
     data = run.store.read(items)
     if data is None:
         return None
@@ -73,14 +73,14 @@ def _plain_digest(run: Run, body: Body) -> str:
         return body.digest
     digest = run.store.plain_digest(body)
     if digest is None:
-        raise Unsettled
+        raise CannotCompare
     return digest
 
 
 def _make(run: Run, value: Value) -> Any:
     # Read all of them first: if one is unavailable, the value cannot be checked.
     if any(run.store.plain_digest(output) is None for output in _outputs(run, value)):
-        raise Unsettled
+        raise CannotCompare
     return _part(run, value)
 
 
@@ -126,7 +126,7 @@ def _outputs_of_instances(run: Run, task: str) -> Iterator[Body]:
 def _json(run: Run, output: Body) -> Any:
     data = run.store.read(output)
     if data is None:
-        raise Unsettled
+        raise CannotCompare
     try:
         return canonical.read_form(data) if output.type == "application/json" else data.decode("utf-8")
     except (canonical.NotCanonical, UnicodeDecodeError) as error:

@@ -28,7 +28,7 @@ def verdict_given(run: Run, entry: Entry) -> None:
     else:
         call = _require_open(unit, entry)
         is_same = call.by == data["by"] and not call.is_orphan
-        require(is_same, "L408", f"check {data['check']} of '{unit.name}' is an orphan, or open by another")
+        require(is_same, "L408", f"check {data['check']} of '{unit.name}' is an orphan, or was asked with another `by`")
         require_cause(entry, call.seq, "the question")
         run.close_call(unit, call, data["usage"])
     if data["verdict"] == "pass":
@@ -53,8 +53,8 @@ def _require_due(run: Run, unit: Unit, entry: Entry) -> None:
     require(not unit.is_check_failed, "L415", f"a check of '{unit.name}' has failed")
     is_next = data["check"] == unit.checks_passed
     require(is_next, "L415", f"check {data['check']} of '{unit.name}' is not the first that has not passed")
-    is_sort = data["by"] in run.task_of(unit)["accept"][data["check"]]
-    require(is_sort, "L415", f"check {data['check']} of '{unit.name}' is not made by {data['by']}")
+    is_planned_type = data["by"] in run.task_of(unit)["accept"][data["check"]]
+    require(is_planned_type, "L415", f"check {data['check']} of '{unit.name}' is not made by {data['by']}")
 
 
 def _require_agent(run: Run, unit: Unit, entry: Entry) -> None:
@@ -63,9 +63,7 @@ def _require_agent(run: Run, unit: Unit, entry: Entry) -> None:
     agent = run.plan.agents[name]
     expected = (name, agent["tier"], agent["adapters"].get(agent["tier"]))
     found = (data["agent"], data["tier"], data["adapter"])
-    require(
-        found == expected, "L411", f"check {data['check']} of '{unit.name}' is made by another than the plan's agent"
-    )
+    require(found == expected, "L411", f"check {data['check']} of '{unit.name}' is not made by the plan's agent")
 
 
 def _require_open(unit: Unit, entry: Entry) -> Call:

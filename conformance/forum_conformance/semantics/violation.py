@@ -18,4 +18,4 @@ def require(holds: bool, code: str, sentence: str) -> None:
 
 def require_cause(entry: Entry, seq: int | None, what: str) -> None:
     if seq is not None and seq not in entry["causes"]:
-        raise Violation("L426", f"causes does not name {seq}, {what}")
+        raise Violation("L426", f"causes does not include {seq}, {what}")

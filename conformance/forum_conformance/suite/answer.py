@@ -27,9 +27,9 @@ def read_answer(data: bytes, *, id_: str, repeats_id: bool) -> dict[str, Any]:
     answer = _read(data)
     if error := next(_validator().iter_errors(answer), None):
         raise BadAnswer("answer", *_departure(error))
-    told = answer.get("id")
-    if told != id_ and (told is not None or repeats_id):
-        raise BadAnswer("id", in_json(id_), cut_json(told))
+    answer_id = answer.get("id")
+    if answer_id != id_ and (answer_id is not None or repeats_id):
+        raise BadAnswer("id", in_json(id_), cut_json(answer_id))
     return answer
 
 
@@ -55,10 +55,10 @@ def _departure(error: ValidationError) -> tuple[str, str]:
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(".")
     if "propertyNames" in error.absolute_schema_path:
         name = f"a key of {name}"
-    return f"{name}: {_asked_for(error)}", f"{name}: {cut_json(error.instance)}"
+    return f"{name}: {_requirement_text(error)}", f"{name}: {cut_json(error.instance)}"
 
 
-def _asked_for(error: ValidationError) -> str:
+def _requirement_text(error: ValidationError) -> str:
     asked: Any = error.validator_value
     match error.validator:
         case "const":
@@ -68,14 +68,14 @@ def _asked_for(error: ValidationError) -> str:
         case "type":
             return " or ".join(_TYPES.get(name, name) for name in ([asked] if isinstance(asked, str) else asked))
         case "pattern":
-            return f"a text like {asked}"
+            return f"a string that matches {asked}"
         case "uniqueItems":
-            return "each item once"
+            return "unique items"
         case "minimum" | "maximum":
             return f"a number of at {'least' if error.validator == 'minimum' else 'most'} {asked}"
         case "maxLength":
             return f"at most {asked} characters"
-    return f"as conformance-answer.schema.json says ({error.validator})"
+    return f"as conformance-answer.schema.json requires ({error.validator})"
 
 
 @cache

@@ -9,7 +9,7 @@ ROLES = ("canonicalize", "compile", "verify", "prove", "run")
 PATH_MEMBERS = ("input", "root", "inputs", "checkpoint", "key", "pin", "script", "base", "cache")
 """Members of a request that name files of the vector."""
 
-_AT_A_RUN = ("decide", "redact")
+_APPENDING_ACTIONS = ("decide", "redact")
 """Actions that append to a run's ledger without resuming it."""
 
 
@@ -42,7 +42,7 @@ class Case:
 
 def is_negative(role: str, request: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
     """As defined in vectors/README.md. A run may correctly stay paused after a decision."""
-    is_carried_out = role == "run" and request.get("action") not in _AT_A_RUN
+    is_carried_out = role == "run" and request.get("action") not in _APPENDING_ACTIONS
     return bool(expected["verdict"] != "valid" or (is_carried_out and expected.get("status") != "passed"))
 
 

@@ -18,7 +18,7 @@ from forum_conformance.suite.process import MAX_ANSWER, Ending, Process, ServeNo
 
 NOT_OFFERED = 33
 
-_GOODBYE_S = 5.0
+_EXIT_TIMEOUT_S = 5.0
 
 
 class Stopped(Exception):
@@ -57,7 +57,7 @@ class Program:
     scratch: Path
     """The parent of working directories."""
     has_served: Event = field(default_factory=Event)
-    """Whether one of its processes has answered in the long-lived mode."""
+    """Set once a process of the program has answered in serve mode."""
 
 
 class Client(Protocol):
@@ -88,8 +88,8 @@ class OneShot:
             shutil.rmtree(folder, ignore_errors=True)
         took = _ms_since(began)
         try:
-            _refuse_ending(ending, program.timeout_s)
-            _refuse_status(status)
+            _raise_for_ending(ending, program.timeout_s)
+            _raise_for_status(status)
             answer = read_answer(process.stdout, id_=request["id"], repeats_id=False)
         except BadAnswer as error:
             return Reply(None, error.difference, status, took, process.stderr)
@@ -113,7 +113,7 @@ class Served:
         is_kept, status = False, None
         try:
             ending = process.exchange(_line(request), timeout_s=self._program.timeout_s, one_line=True)
-            _refuse_ending(ending, self._program.timeout_s, hint="; did it flush its output?")
+            _raise_for_ending(ending, self._program.timeout_s, hint="; did it flush its output?")
             if ending is Ending.ENDED:
                 status = process.end()
                 if status == NOT_OFFERED and not self._program.has_served.is_set():
@@ -127,7 +127,7 @@ class Served:
             is_kept = True
             self._program.has_served.set()
         except BadAnswer as error:
-            return Reply(None, error.difference, status, _ms_since(began), self._last_words(), is_served=True)
+            return Reply(None, error.difference, status, _ms_since(began), self._final_stderr(), is_served=True)
         finally:
             if not is_kept:
                 self._drop()
@@ -140,7 +140,7 @@ class Served:
             raise BadAnswer("standard output", "one line", f"more: {shown(rest)}")
         return read_answer(line, id_=request["id"], repeats_id=True)
 
-    def _last_words(self) -> str:
+    def _final_stderr(self) -> str:
         if self._process is None:
             return ""
         self._process.end()
@@ -161,13 +161,13 @@ class Served:
     def close(self) -> str | None:
         problem = None
         if self._process and not self._program.stop.is_set():
-            problem = _bad_end(self._process)
+            problem = _exit_problem(self._process)
         self._drop()
         return problem
 
 
-def _bad_end(process: Process) -> str | None:
-    status = process.close_input(timeout_s=_GOODBYE_S)
+def _exit_problem(process: Process) -> str | None:
+    status = process.close_input(timeout_s=_EXIT_TIMEOUT_S)
     if status is None:
         return "it did not exit when its standard input was closed, and was killed"
     if status != 0:
@@ -183,7 +183,7 @@ def _ms_since(began: float) -> int:
     return round((time.monotonic() - began) * 1000)
 
 
-def _refuse_ending(ending: Ending, timeout_s: float, *, hint: str = "") -> None:
+def _raise_for_ending(ending: Ending, timeout_s: float, *, hint: str = "") -> None:
     if ending is Ending.STOPPED:
         raise Stopped
     if ending is Ending.TIMEOUT:
@@ -192,7 +192,7 @@ def _refuse_ending(ending: Ending, timeout_s: float, *, hint: str = "") -> None:
         raise BadAnswer("standard output", f"at most {MAX_ANSWER} bytes", "more; the program was killed")
 
 
-def _refuse_status(status: int | None) -> None:
+def _raise_for_status(status: int | None) -> None:
     if status != 0:
         expected = f"0, or {NOT_OFFERED} for a role that is not offered"
         raise BadAnswer("exit status", expected, status_text(status))

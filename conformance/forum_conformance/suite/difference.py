@@ -11,7 +11,7 @@ from forum_conformance.suite.expectation import LEVELS
 
 _LONGEST_LINE = 2000
 _LONGEST_FILE = 200
-_AROUND = 100
+_CONTEXT_BYTES = 100
 _HEX_BEFORE = 4
 _HEX_AFTER = 8
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
@@ -26,19 +26,21 @@ class Difference:
 
 def answer_differences(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Difference]:
     """`expected` comes from `expected_answer`; omitted members mean no findings."""
-    told = {"codes": [], "warnings": [], "first_bad_seq": None, "status": None, **answer}
+    actual = {"codes": [], "warnings": [], "first_bad_seq": None, "status": None, **answer}
     plain = {name: value for name, value in expected.items() if name != "levels"}
     found = [
-        Difference(name, in_json(value), in_json(told[name])) for name, value in plain.items() if told[name] != value
+        Difference(name, in_json(value), in_json(actual[name]))
+        for name, value in plain.items()
+        if actual[name] != value
     ]
     return [*found, *_level_differences(expected.get("levels", {}), answer.get("levels"))]
 
 
-def _level_differences(expected: Mapping[str, str], told: Mapping[str, str] | None) -> Iterator[Difference]:
-    if told is None:
+def _level_differences(expected: Mapping[str, str], actual: Mapping[str, str] | None) -> Iterator[Difference]:
+    if actual is None:
         return
     for number in LEVELS if expected else ():
-        came = told.get(number, "not checked")
+        came = actual.get(number, "not checked")
         if came != expected[number]:
             yield Difference(f"level {number}", expected[number], came)
 
@@ -78,9 +80,11 @@ def _around(expected: bytes, came: bytes, longest: int) -> Difference:
     if max(len(expected), len(came)) <= longest:
         return Difference("", _text(expected), _text(came))
     at = _first(expected, came)
-    begin = max(0, at - _AROUND)
+    begin = max(0, at - _CONTEXT_BYTES)
     cut = ("..." if begin else "") + "{}"
-    return Difference(f", byte {at}", *(cut.format(_text(data[begin : at + _AROUND])) for data in (expected, came)))
+    return Difference(
+        f", byte {at}", *(cut.format(_text(data[begin : at + _CONTEXT_BYTES])) for data in (expected, came))
+    )
 
 
 def _first(expected: bytes, came: bytes) -> int:
@@ -103,7 +107,7 @@ def value_difference(place: str, expected: Any, came: Any) -> Difference | None:
     if isinstance(expected, dict) and isinstance(came, dict):
         for key in sorted(expected.keys() | came.keys()):
             if key not in came or key not in expected:
-                ours, theirs = (in_json(side[key]) if key in side else "not there" for side in (expected, came))
+                ours, theirs = (in_json(side[key]) if key in side else "missing" for side in (expected, came))
                 return Difference(f"{place}/{key}", ours, theirs)
             if found := value_difference(f"{place}/{key}", expected[key], came[key]):
                 return found

@@ -31,10 +31,10 @@ def why_not_json(error: ValueError | RecursionError) -> str:
         return f"byte {error.start} is not UTF-8"
     if isinstance(error, json.JSONDecodeError):
         if error.msg == "Extra data":
-            return f"there is more after the JSON value, from character {error.pos}"
+            return f"text follows the JSON value, from character {error.pos}"
         return f"not JSON, from character {error.pos}"
     if isinstance(error, RecursionError):
-        return "nested too deep"
+        return "nested too deeply"
     return str(error)
 
 

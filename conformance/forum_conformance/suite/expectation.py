@@ -28,9 +28,9 @@ def _asked(case: Case, levels: frozenset[int] | None) -> frozenset[int]:
 
 
 def _of_verify(levels: Mapping[str, Mapping[str, Any]], asked: frozenset[int]) -> dict[str, Any]:
-    looked_at = [levels[number] for number in LEVELS if int(number) in asked]
-    codes = sorted({code for level in looked_at for code in level.get("codes", [])})
-    seqs = [level["first_bad_seq"] for level in looked_at if level.get("first_bad_seq") is not None]
+    requested_levels = [levels[number] for number in LEVELS if int(number) in asked]
+    codes = sorted({code for level in requested_levels for code in level.get("codes", [])})
+    seqs = [level["first_bad_seq"] for level in requested_levels if level.get("first_bad_seq") is not None]
     statuses = {number: levels[number]["status"] if int(number) in asked else "not checked" for number in LEVELS}
     return {
         "verdict": verdict_of(codes),

@@ -18,8 +18,8 @@ from pathlib import Path
 MARK = "FORUM_CONFORMANCE_PROGRAM"
 
 _PR_SET_CHILD_SUBREAPER = 36
-_PATIENCE_S = 5.0
-_NAP_S = 0.002
+_KILL_TIMEOUT_S = 5.0
+_RETRY_INTERVAL_S = 0.002
 _numbers = count(1)
 
 
@@ -61,16 +61,16 @@ def end_marked(mark: str) -> None:
 
 def reap_group(group: int) -> None:
     """Reap the processes of a program's group that outlived it and were killed."""
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + _KILL_TIMEOUT_S
     with suppress(ChildProcessError):
         while time.monotonic() < deadline:
             if os.waitpid(-group, os.WNOHANG)[0] == 0:
-                time.sleep(_NAP_S)
+                time.sleep(_RETRY_INTERVAL_S)
 
 
 def _end(is_meant: Callable[[_Child], bool]) -> None:
     """Repeat until none is left, because killing one exposes its children. Skip processes that cannot be killed."""
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + _KILL_TIMEOUT_S
     killed: set[int] = set()
     while time.monotonic() < deadline:
         meant = [child for child in _children() if child.pid in killed or is_meant(child)]
@@ -83,7 +83,7 @@ def _end(is_meant: Callable[[_Child], bool]) -> None:
                 _reap(child)
             else:
                 _kill(child)
-        time.sleep(_NAP_S)
+        time.sleep(_RETRY_INTERVAL_S)
 
 
 def _kill(child: _Child) -> None:

@@ -24,8 +24,8 @@ class NotAFile(Exception):
     def __init__(self, place: str, error: OSError | None = None) -> None:
         self.place = place
         self.came = f"cannot be read: {error.strerror or error}" if error else "something else"
-        told = self.came if error else "is neither a file nor a folder"
-        super().__init__(f"'{place}' {told}")
+        description = self.came if error else "is neither a file nor a directory"
+        super().__init__(f"'{place}' {description}")
 
 
 def read_written(path: Path) -> Written:
@@ -73,13 +73,13 @@ def output_differences(case: Case, expected: Written, came: Written) -> list[Dif
         return [found] if found else []
     if isinstance(expected, Mapping) and isinstance(came, Mapping):
         return _run_differences(expected, came)
-    return [] if expected is came else [Difference("output", _told(expected), _told(came))]
+    return [] if expected is came else [Difference("output", _describe(expected), _describe(came))]
 
 
-def _told(written: Written) -> str:
+def _describe(written: Written) -> str:
     if written is None:
         return "nothing is written"
-    return "a file" if isinstance(written, bytes) else "a folder"
+    return "a file" if isinstance(written, bytes) else "a directory"
 
 
 def _is_proof(case: Case) -> bool:
@@ -108,7 +108,7 @@ def _run_differences(expected: Mapping[str, bytes], came: Mapping[str, bytes]) -
 
 def _file_difference(name: str, expected: bytes | None, came: bytes | None) -> Difference:
     if expected is None or came is None:
-        told = ("no such file" if side is None else f"a file of {len(side)} bytes" for side in (expected, came))
-        return Difference(name, *told)
+        description = ("no such file" if side is None else f"a file of {len(side)} bytes" for side in (expected, came))
+        return Difference(name, *description)
     compare = line_difference if name == "ledger.jsonl" else byte_difference
-    return compare(name, expected, came) or Difference(name, "as in the vector", "otherwise")
+    return compare(name, expected, came) or Difference(name, "as in the vector", "different")

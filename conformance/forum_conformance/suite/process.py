@@ -19,8 +19,8 @@ MAX_ANSWER = 1024 * 1024
 _STDERR_TAIL = 4096
 _CHUNK = 65536
 # The poll interval for interrupts, and for programs that exit and leave children behind.
-_LOOK_S = 0.05
-_LAST_WORDS_S = 1.0
+_POLL_INTERVAL_S = 0.05
+_EXIT_GRACE_S = 1.0
 
 
 class CannotStart(Exception):
@@ -42,8 +42,8 @@ class Ending(Enum):
 
     ENDED = "the program ended, or closed its standard output"
     LINE = "a line was read"
-    TIMEOUT = "the time was over"
-    TOO_MUCH = "more was written than an answer may have"
+    TIMEOUT = "the timeout passed"
+    TOO_MUCH = "the output was too long for an answer"
     STOPPED = "the suite was stopped"
 
 
@@ -102,13 +102,13 @@ class Process:
                 return Ending.STOPPED
             if remaining <= 0:
                 return Ending.TIMEOUT
-            if self._is_over(min(remaining, _LOOK_S), one_line=one_line):
+            if self._is_over(min(remaining, _POLL_INTERVAL_S), one_line=one_line):
                 return Ending.ENDED
 
     def _is_over(self, wait_s: float, *, one_line: bool) -> bool:
         if one_line and "stdout" not in self._open:
             with suppress(subprocess.TimeoutExpired):
-                self._popen.wait(_LAST_WORDS_S)
+                self._popen.wait(_EXIT_GRACE_S)
             return True
         if not self._open:
             with suppress(subprocess.TimeoutExpired):
@@ -160,7 +160,7 @@ class Process:
         return bool(data)
 
     def end(self) -> int | None:
-        """Kill what is left of it. Return its exit status, negative for a signal; None if it had to be killed.
+        """Kill the remaining processes. Return the exit status, negative for a signal, or None if the suite killed it.
 
         If it exited by itself, processes that left its group may run until the suite ends: a compiler that stays as a
         server does no harm.

@@ -10,7 +10,7 @@ PROTOCOL = 1
 ALWAYS = frozenset({1, 2})
 
 _BARE = ALWAYS | {5}
-_OF_THE_SEAL = ("checkpoint", "key", "pin", "expect_head")
+_LEVEL_5_MEMBERS = ("checkpoint", "key", "pin", "expect_head")
 
 
 def own_members(case: Case, levels: frozenset[int] | None) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def own_members(case: Case, levels: frozenset[int] | None) -> dict[str, Any]:
     asked = levels_of(case, levels)
     if 5 not in asked:
         # A witness without level 5 is a usage error.
-        members = {name: value for name, value in members.items() if name not in _OF_THE_SEAL}
+        members = {name: value for name, value in members.items() if name not in _LEVEL_5_MEMBERS}
     return {**members, "levels": sorted(asked)}
 
 

@@ -38,7 +38,7 @@ class Tried:
     differences: tuple[Difference, ...]
 
     @property
-    def is_given_up(self) -> bool:
+    def is_abandoned(self) -> bool:
         return self.reply is None and bool(self.differences)
 
 
@@ -96,6 +96,6 @@ def refused_late(reply: Reply) -> Difference:
     return Difference("exit status", "0: the role is offered, other vectors were answered", str(reply.exit_status))
 
 
-def given_up(problem: Difference, count: int) -> Difference:
-    told = f"the first {count} vectors of the role all failed in the same way: {problem.place}: {problem.came}"
-    return Difference("not asked", "an answer", told)
+def abandoned_difference(problem: Difference, count: int) -> Difference:
+    description = f"the first {count} vectors of the role all failed in the same way: {problem.place}: {problem.came}"
+    return Difference("not asked", "an answer", description)

@@ -15,7 +15,7 @@ from forum_conformance.suite.vectors import CASE, Vectors
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class OriginalFile:
     """The original state of a file."""
 
     size: int
@@ -27,7 +27,7 @@ class Place:
     folder: Path
     """The copy of the vector's files."""
     output: Path
-    files: Mapping[str, Laid]
+    files: Mapping[str, OriginalFile]
     """The files in the directory, by relative path."""
 
     def changed(self) -> list[str]:
@@ -51,7 +51,7 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _is_same(path: Path | None, laid: Laid | None) -> bool:
+def _is_same(path: Path | None, laid: OriginalFile | None) -> bool:
     """An unreadable file counts as changed."""
     if path is None or laid is None:
         return False
@@ -74,7 +74,7 @@ def place_for(case: Case, vectors: Vectors, scratch: Path) -> Iterator[Place]:
     top = Path(mkdtemp(dir=scratch))
     try:
         shown = {name: vectors.read(case, name) for name in _shown(case)}
-        laid = {name: Laid(len(data), case.files[name]) for name, data in shown.items()}
+        laid = {name: OriginalFile(len(data), case.files[name]) for name, data in shown.items()}
         place = Place(top / "vector", top / "result", laid)
         place.folder.mkdir()
         for name, data in shown.items():

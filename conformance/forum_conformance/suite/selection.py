@@ -9,7 +9,7 @@ from forum_conformance.suite.case import Case
 
 _REQUIREMENT = re.compile(r"[A-Z]+-[A-Z]+-[0-9]{3}")
 # The similarity for a suggestion. With less, every id resembles another of its page.
-_NEAR = 0.85
+_MIN_SIMILARITY = 0.85
 
 
 class NothingSelected(Exception):
@@ -24,31 +24,31 @@ def select(
         raise NothingSelected("a filter is empty; omit --filter to select all")
     ordered = sorted(cases, key=lambda case: case.id)
     of_roles = [case for case in ordered if not roles or case.role in roles]
-    taken = {text: set(taken_by(text, [case.id for case in of_roles])) for text in filters}
+    taken = {text: set(matching_ids(text, [case.id for case in of_roles])) for text in filters}
     for text, ids in taken.items():
         if not ids:
-            raise NothingSelected(_why_nothing(text, ordered, roles))
+            raise NothingSelected(_no_match_message(text, ordered, roles))
     missing = sorted(set(roles) - {case.role for case in of_roles})
     if missing:
         raise NothingSelected(f"no vector has the role {missing[0]}")
     wanted = set().union(*taken.values())
     left = [case for case in of_roles if not filters or case.id in wanted]
     options = [name for name, given in (("--role", roles), ("--filter", filters)) if given]
-    return _naming(requirements, left, ordered, options) if requirements else left
+    return _select_by_requirement(requirements, left, ordered, options) if requirements else left
 
 
-def _why_nothing(text: str, cases: Sequence[Case], roles: Collection[str]) -> str:
-    others = set(taken_by(text, [case.id for case in cases]))
+def _no_match_message(text: str, cases: Sequence[Case], roles: Collection[str]) -> str:
+    others = set(matching_ids(text, [case.id for case in cases]))
     if not others:
-        return f"the filter '{text}' takes no vector"
+        return f"the filter '{text}' matches no vector"
     has = sorted({case.role for case in cases if case.id in others})
     return (
-        f"the filter '{text}' takes no vector of the role {' or '.join(sorted(roles))}: "
-        f"it takes {len(others)} of {', '.join(has)}, which --role leaves out"
+        f"the filter '{text}' matches no vector of the role {' or '.join(sorted(roles))}: "
+        f"it matches {len(others)} of {', '.join(has)}, which --role excludes"
     )
 
 
-def taken_by(text: str, ids: Collection[str]) -> list[str]:
+def matching_ids(text: str, ids: Collection[str]) -> list[str]:
     """A full id selects that vector; a text with `*`, `?` or `[` is a pattern; any other is a part of the id."""
     if text in ids:
         return [text]
@@ -57,7 +57,9 @@ def taken_by(text: str, ids: Collection[str]) -> list[str]:
     return [id_ for id_ in ids if text in id_]
 
 
-def _naming(texts: Sequence[str], left: Sequence[Case], every: Sequence[Case], options: Sequence[str]) -> list[Case]:
+def _select_by_requirement(
+    texts: Sequence[str], left: Sequence[Case], every: Sequence[Case], options: Sequence[str]
+) -> list[Case]:
     """The vectors of `left` that name a requirement, given by its full id or by a pattern.
 
     `options` are the options that excluded vectors of `every`.
@@ -67,25 +69,27 @@ def _naming(texts: Sequence[str], left: Sequence[Case], every: Sequence[Case], o
     for text in texts:
         taken = {id_ for id_ in known if fnmatchcase(id_, text)}
         if not taken:
-            raise NothingSelected(_why_unnamed(text, known))
+            raise NothingSelected(_unknown_requirement_message(text, known))
         if not any(taken.intersection(case.requirements) for case in left):
             others = [case for case in every if taken.intersection(case.requirements)]
             has = ", ".join(sorted({case.role for case in others}))
             raise NothingSelected(
-                f"the requirement '{text}' takes none of the vectors that {' and '.join(options)} left: "
-                f"it takes {len(others)} of {has}"
+                f"the requirement '{text}' matches none of the vectors that {' and '.join(options)} selected: "
+                f"it matches {len(others)} of {has}"
             )
         wanted |= taken
     return [case for case in left if wanted.intersection(case.requirements)]
 
 
-def _why_unnamed(text: str, known: Collection[str]) -> str:
+def _unknown_requirement_message(text: str, known: Collection[str]) -> str:
     if not text:
         return "a requirement is empty; omit --requirement to select all"
     patterns = {f"{id_.rpartition('-')[0]}-*" for id_ in known}
-    near = get_close_matches(text.upper(), sorted({*known, *patterns}), n=1, cutoff=_NEAR)
-    told = f"no vector names the requirement '{text}'" + (f"; did you mean '{near[0]}'?" if near else "")
+    suggestions = get_close_matches(text.upper(), sorted({*known, *patterns}), n=1, cutoff=_MIN_SIMILARITY)
+    message = f"no vector names the requirement '{text}'" + (
+        f"; did you mean '{suggestions[0]}'?" if suggestions else ""
+    )
     if not _REQUIREMENT.fullmatch(text):
-        return told
+        return message
     # Only the specification knows whether the requirement exists.
-    return f"{told}\ndocs/spec/vectors.md says which requirements have no vector, and why"
+    return f"{message}\ndocs/spec/vectors.md lists the requirements without vectors, with reasons"

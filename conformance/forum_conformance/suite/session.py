@@ -14,7 +14,7 @@ from typing import TypeAlias
 from forum_conformance.suite.case import Case
 from forum_conformance.suite.client import Client, OneShot, Program, Served, Stopped
 from forum_conformance.suite.difference import Difference
-from forum_conformance.suite.result import Tried, given_up, refused_late
+from forum_conformance.suite.result import Tried, abandoned_difference, refused_late
 from forum_conformance.suite.trial import Trial
 from forum_conformance.suite.vectors import Vectors
 
@@ -140,7 +140,7 @@ class _Session:
             asked = [each for each in tried if each.case.role == role]
             if of_role and len(asked) >= enough and (problem := self._shared_problem(asked)):
                 for case in of_role:
-                    keep(replace(self._trial.unasked(case), differences=(given_up(problem, enough),)))
+                    keep(replace(self._trial.unasked(case), differences=(abandoned_difference(problem, enough),)))
                 waiting[role] = []
 
     def _shared_problem(self, asked: Sequence[Tried]) -> Difference | None:

@@ -45,7 +45,7 @@ class Trial:
         if reply.answer is not None:
             yield from answer_differences(expected, reply.answer)
             # With another verdict, there is no expectation for what it wrote.
-            if _output_is_told(case) and reply.answer["verdict"] == expected["verdict"]:
+            if _has_expected_output(case) and reply.answer["verdict"] == expected["verdict"]:
                 yield from self._output_differences(case, place)
         if changed := place.changed():
             yield Difference("the vector's files", "as they were", f"changed: {', '.join(changed[:10])}")
@@ -58,6 +58,6 @@ class Trial:
         return output_differences(case, expected_output(case, self.vectors), came)
 
 
-def _output_is_told(case: Case) -> bool:
+def _has_expected_output(case: Case) -> bool:
     """A failed compilation and a refused run write nothing."""
     return "output" in case.expected or (case.role in ("compile", "run") and case.expected["verdict"] != "valid")

@@ -129,7 +129,7 @@ def _problem(id_: str, document: Mapping[str, Any], own: Mapping[str, str]) -> s
     case = case_of(document, own)
     output = case.expected.get("output")
     if output is not None and not _is_among(output, own):
-        return f"'{output}', the expected output, is not among its files"
+        return f"the expected output '{output}' is not among its files"
     for member in (*PATH_MEMBERS, "before"):
         path = case.request.get(member)
         if path is None:
@@ -152,8 +152,8 @@ def _is_among(path: str, own: Mapping[str, str]) -> bool:
 def _disagreement(case: Case) -> str | None:
     """Verdict, codes and first bad seq follow from the levels."""
     follows = expected_answer(case, None)
-    said = {"codes": [], "first_bad_seq": None, **case.expected}
-    wrong = [name for name in ("verdict", "codes", "first_bad_seq") if said[name] != follows[name]]
+    stated = {"codes": [], "first_bad_seq": None, **case.expected}
+    wrong = [name for name in ("verdict", "codes", "first_bad_seq") if stated[name] != follows[name]]
     return f"its expected {wrong[0]} does not follow from its levels" if wrong else None
 
 

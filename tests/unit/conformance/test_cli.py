@@ -78,9 +78,9 @@ def test_an_invalid_run_directory_exits_3_and_names_the_first_bad_seq(command: C
         "invalid: 10 entries, run 01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f, passed",
         "  1 bytes      fail, first bad seq 4",
         "  2 chain      fail, first bad seq 5",
-        "  3 bodies     not checked: levels 1 and 2 are invalid",
-        "  4 semantics  not checked: levels 1 and 2 are invalid",
-        "  5 seal       not checked: levels 1 and 2 are invalid",
+        "  3 bodies     not checked: level 1 or 2 failed",
+        "  4 semantics  not checked: level 1 or 2 failed",
+        "  5 seal       not checked: level 1 or 2 failed",
         "L104 at seq 4: the line is not in RFC 8785 form",
         "L201 at seq 5: prev is not the hash of the line before",
     ]
@@ -140,7 +140,7 @@ def test_control_characters_from_a_ledger_are_escaped(command: Command, tmp_path
 
     _, out, _ = command(builder.write(tmp_path))
 
-    assert "L401 at seq 0: the wave plan names an agent '\\x1b[31mred' and has none" in out
+    assert "L401 at seq 0: the wave plan refers to the agent '\\x1b[31mred', which it does not have" in out
 
 
 def test_standard_input_is_a_bare_ledger(command: Command, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,7 +271,7 @@ def test_a_defect_is_reported_without_a_traceback(
     code, out, err = command(directory)
 
     assert (code, out) == (70, "")
-    assert "this is a defect of forum-conformance itself: ZeroDivisionError in test_cli.py" in err
+    assert "internal error: ZeroDivisionError in test_cli.py" in err
     assert "Please report it" in err
     assert "Traceback" not in err
 

@@ -14,7 +14,7 @@ from fake_ledger.ledger_builder import LedgerBuilder
 from fake_ledger.run_builder import OPENED
 from forum_conformance.foreign.forum_engine import check_chain
 from forum_conformance.foreign.members import first_members
-from forum_conformance.foreign.recognition import HEAD_BYTES, recognise
+from forum_conformance.foreign.recognition import HEAD_BYTES, recognize
 from forum_conformance.foreign.symposium import check_transcript
 from forum_conformance.judge import ALL_LEVELS, Given, judge
 from forum_conformance.targets import judge_target, target_at
@@ -47,30 +47,30 @@ def test_the_members_of_a_truncated_object_are_found(text: str, members: set[str
 
 
 def test_a_document_longer_than_the_inspected_head_is_recognised() -> None:
-    recognised = recognise(BIG[:HEAD_BYTES], is_ours_by_name=False)
+    recognized = recognize(BIG[:HEAD_BYTES], is_named_like_a_ledger=False)
 
-    assert recognised is not None
-    assert recognised.format == "symposium"
+    assert recognized is not None
+    assert recognized.format == "symposium"
 
 
 @pytest.mark.parametrize("before", ["", "x"])
 def test_a_head_may_end_inside_a_character(before: str) -> None:
     head = f'{{"text": "{before}{"é" * HEAD_BYTES}'.encode()[:HEAD_BYTES]
 
-    recognised = recognise(head, is_ours_by_name=False)
+    recognized = recognize(head, is_named_like_a_ledger=False)
 
-    assert recognised is not None
-    assert recognised.format == "json"
+    assert recognized is not None
+    assert recognized.format == "json"
 
 
 def test_our_members_inside_a_foreign_text_do_not_count() -> None:
     line = json.dumps({"run": 1, "prev": 2, "causes": [], "bodies": {}})
     head = json.dumps({"resourceSpans": [{"log": line}]}).encode()
 
-    recognised = recognise(head, is_ours_by_name=False)
+    recognized = recognize(head, is_named_like_a_ledger=False)
 
-    assert recognised is not None
-    assert recognised.format == "otel"
+    assert recognized is not None
+    assert recognized.format == "otel"
 
 
 def engine_lines(number: int) -> Iterator[bytes]:

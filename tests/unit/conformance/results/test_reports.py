@@ -21,7 +21,7 @@ from forum_conformance.schemas import schema
 from forum_conformance.suite.case import case_of
 from forum_conformance.suite.client import Reply
 from forum_conformance.suite.difference import Difference
-from forum_conformance.suite.result import Result, State, Tried, given_up, settle
+from forum_conformance.suite.result import Result, State, Tried, abandoned_difference, settle
 from suites.tiny_set import verify_case
 from unit.conformance.suite.cases import DIFFERENCE, reply, tried
 
@@ -280,7 +280,7 @@ def test_many_failures_are_shortened_to_a_line_each() -> None:
 
 
 def test_vectors_that_were_not_tried_are_reported_once() -> None:
-    difference = given_up(DIFFERENCE, 20)
+    difference = abandoned_difference(DIFFERENCE, 20)
     many = settle([tried(f"ledger/v{number}", "verify", None, difference) for number in range(9)], {})
 
     text = text_of(many, OCCASION, objections(many, ()), total=9)

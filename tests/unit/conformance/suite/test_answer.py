@@ -84,7 +84,7 @@ def test_an_answer_must_match_its_schema(data: bytes) -> None:
         ),
         (
             b'{"protocol":1,"verdict":"valid","codes":["L1"]}',
-            "codes[0]: a text like ^[A-Z][0-9]{3}$",
+            "codes[0]: a string that matches ^[A-Z][0-9]{3}$",
             'codes[0]: "L1"',
         ),
         (
@@ -110,7 +110,7 @@ def test_a_schema_error_names_the_member_and_shows_its_value(data: bytes, expect
     ("data", "came"),
     [
         (b"all is well", "all is well (not JSON, from character 0)"),
-        (b'{"protocol":1} done', '{"protocol":1} done (there is more after the JSON value, from character 15)'),
+        (b'{"protocol":1} done', '{"protocol":1} done (text follows the JSON value, from character 15)'),
         (b'{"a":"\xff"}', '{"a":"<FF>"} (byte 6 is not UTF-8)'),
         (b'{"a":1,"a":1}', '{"a":1,"a":1} (a key is repeated)'),
         (b'{"a":NaN}', '{"a":NaN} (NaN is not JSON)'),

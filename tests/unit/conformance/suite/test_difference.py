@@ -117,8 +117,8 @@ def test_a_long_line_is_shortened_around_the_difference() -> None:
     [
         ({"a": [1, 2]}, {"a": [1, 3]}, Difference("output /a/1", "2", "3")),
         ({"a": 1}, {"a": True}, Difference("output /a", "1", "true")),
-        ({"a": 1}, {}, Difference("output /a", "1", "not there")),
-        ({}, {"b": None}, Difference("output /b", "not there", "null")),
+        ({"a": 1}, {}, Difference("output /a", "1", "missing")),
+        ({}, {"b": None}, Difference("output /b", "missing", "null")),
         ([1], [1, 2], Difference("output ", "[1]", "[1, 2]")),
         ({"a": 1}, {"a": 1.0}, Difference("output /a", "1", "1.0")),
         ({"a": [{}], "b": "c"}, {"b": "c", "a": [{}]}, None),

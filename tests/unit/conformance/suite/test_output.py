@@ -21,7 +21,7 @@ PROOF = make_case("prove", {"action": "inclusion", "input": "ledger.jsonl"})
         (None, None, []),
         (b"{}", None, [Difference("output", "a file", "nothing is written")]),
         (None, b"{}", [Difference("output", "nothing is written", "a file")]),
-        (b"{}", {"outputs/a": b""}, [Difference("output", "a file", "a folder")]),
+        (b"{}", {"outputs/a": b""}, [Difference("output", "a file", "a directory")]),
         (
             b"{}",
             b"[]",
@@ -73,7 +73,7 @@ def test_a_missing_output_is_none(tmp_path: Path) -> None:
 def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "result")
 
-    with pytest.raises(NotAFile, match="'result' is neither a file nor a folder"):
+    with pytest.raises(NotAFile, match="'result' is neither a file nor a directory"):
         read_written(tmp_path / "result")
 
 

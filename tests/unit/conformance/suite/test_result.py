@@ -2,7 +2,7 @@
 
 from forum_conformance.results.summary import objections
 from forum_conformance.suite.difference import Difference
-from forum_conformance.suite.result import State, Tried, given_up, settle
+from forum_conformance.suite.result import State, Tried, abandoned_difference, settle
 from unit.conformance.suite.cases import DIFFERENCE, reply, tried
 
 REFUSED = reply(None, status=33, problem=DIFFERENCE)
@@ -75,7 +75,7 @@ def test_exit_status_33_for_any_vector_refuses_the_role() -> None:
 def test_a_skipped_vector_failed_and_is_reported_as_not_tried() -> None:
     problem = Difference("exit status", "0", "exit status 2")
     crash = reply(None, status=2, problem=problem)
-    attempts = [tried("a/a", "verify", crash, problem), tried("a/b", "verify", None, given_up(problem, 1))]
+    attempts = [tried("a/a", "verify", crash, problem), tried("a/b", "verify", None, abandoned_difference(problem, 1))]
 
     results = settle(attempts, {})
 

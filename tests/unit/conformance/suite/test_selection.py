@@ -51,11 +51,11 @@ def test_roles_and_filters_are_combined_with_and() -> None:
 @pytest.mark.parametrize(
     ("filters", "roles", "sentence"),
     [
-        (("cut", "cat"), (), "the filter 'cat' takes no vector"),
+        (("cut", "cat"), (), "the filter 'cat' matches no vector"),
         (
             ("numbers",),
             ("prove",),
-            "the filter 'numbers' takes no vector of the role prove: it takes 1 of canonicalize",
+            "the filter 'numbers' matches no vector of the role prove: it matches 1 of canonicalize",
         ),
         ((), ("run", "prove"), "no vector has the role run"),
     ],
@@ -110,10 +110,13 @@ def test_requirements_are_combined_with_roles_and_filters() -> None:
         ("LEDGER-CHAIN", "; did you mean 'LEDGER-CHAIN-*'?"),
         ("LEDGER-CHIAN-*", "; did you mean 'LEDGER-CHAIN-*'?"),
         ("CHAIN", ""),
-        ("RUN-EXIT-001", "\ndocs/spec/vectors.md says which requirements have no vector, and why"),
+        ("RUN-EXIT-001", "\ndocs/spec/vectors.md lists the requirements without vectors, with reasons"),
         (
             "LEDGER-SEAL-002",
-            "; did you mean 'LEDGER-SEAL-001'?\ndocs/spec/vectors.md says which requirements have no vector, and why",
+            (
+                "; did you mean 'LEDGER-SEAL-001'?\n"
+                "docs/spec/vectors.md lists the requirements without vectors, with reasons"
+            ),
         ),
     ],
 )
@@ -139,7 +142,7 @@ def test_a_requirement_of_vectors_that_other_options_exclude_is_an_error(
         select_by_requirement("LEDGER-PROOF-001", "LEDGER-SEAL-001", roles=roles, filters=filters)
 
     assert str(caught.value) == (
-        f"the requirement 'LEDGER-PROOF-001' takes none of the vectors that {options} left: it takes 1 of prove"
+        f"the requirement 'LEDGER-PROOF-001' matches none of the vectors that {options} selected: it matches 1 of prove"
     )
 
 

@@ -93,7 +93,7 @@ def _expect(**members: Any) -> Callable[[dict[str, Any]], None]:
         (_change(request={"input": "run", "pin": "pin"}), "its pin is not among its files"),
         (_change(level=None), r"at \$.level"),
         (_expect(verdict="unsupported"), r"at \$.expected.verdict"),
-        (_expect(output="missing"), "'missing', the expected output, is not among its files"),
+        (_expect(output="missing"), "the expected output 'missing' is not among its files"),
         (_expect(codes=["L201"]), "its expected codes does not follow from its levels"),
         (_expect(verdict="invalid"), "its expected verdict does not follow from its levels"),
         (_expect(first_bad_seq=3), "its expected first_bad_seq does not follow from its levels"),
