@@ -6,8 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from forum_adapters.base import Attempt, Usage
-from forum_adapters.models.dialect import a_list, a_text, an_object, read_event, schema_of, text_of_blocks
-from forum_adapters.models.draft import Draft, is_count, usage_of
+from forum_adapters.models.dialect import (
+    join_text_blocks,
+    read_event,
+    require_list,
+    require_object,
+    require_text,
+    schema_to_send,
+)
+from forum_adapters.models.draft import Draft, is_count, make_usage
 from forum_adapters.models.event_stream import Event
 from forum_adapters.models.model_server import ModelServer
 
@@ -20,6 +27,8 @@ class AnthropicAdapter(ModelServer):
 
 
 class Messages:
+    """The messages API as a dialect of `ModelServer`."""
+
     path = "messages"
 
     def headers(self, key: str) -> dict[str, str]:
@@ -38,46 +47,46 @@ class Messages:
             body["system"] = prompt.system
         if "temperature" in settings:
             body["temperature"] = settings["temperature"]
-        schema = schema_of(attempt, settings)
+        schema = schema_to_send(attempt, settings)
         if schema is not None:
             # A server that does not know the field ignores it, as llama.cpp does, or rejects the request.
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         return body
 
-    def take_whole(self, document: Mapping[str, Any], draft: Draft) -> None:
-        self._take_message(document, draft)
-        draft.add(text_of_blocks(a_list(document.get("content"), "content"), "content"))
+    def read_answer(self, document: Mapping[str, Any], draft: Draft) -> None:
+        self._read_message(document, draft)
+        draft.add(join_text_blocks(require_list(document.get("content"), "content"), "content"))
 
-    def take_event(self, event: Event, draft: Draft) -> None:
-        """Events of other types may arrive at any time; they are ignored."""
+    def read_event_into(self, event: Event, draft: Draft) -> None:
+        """Adds the content of an event to the draft. Events of other types can arrive at any time and are ignored."""
         document = read_event(event)
         match document.get("type"):
             case "message_start":
-                self._take_message(an_object(document.get("message"), "message"), draft)
+                self._read_message(require_object(document.get("message"), "message"), draft)
             case "content_block_start":
-                draft.add(text_of_blocks([document.get("content_block")], "content_block"))
+                draft.add(join_text_blocks([document.get("content_block")], "content_block"))
             case "content_block_delta":
-                delta = an_object(document.get("delta"), "delta")
+                delta = require_object(document.get("delta"), "delta")
                 if delta.get("type") == "text_delta":
-                    draft.add(a_text(delta.get("text"), "text"))
+                    draft.add(require_text(delta.get("text"), "text"))
             case "message_delta":
                 draft.count(document.get("usage"))
-                self._take_finish(an_object(document.get("delta"), "delta"), draft)
+                self._read_finish(require_object(document.get("delta"), "delta"), draft)
             case "message_stop":
                 draft.is_ended = True
 
     def usage(self, counts: Mapping[str, Any]) -> Usage | None:
-        """This API counts tokens that were read from a cache or written to it separately from the other tokens."""
-        read = counts.get("cache_read_input_tokens", 0)
-        parts = (counts.get("input_tokens"), read, counts.get("cache_creation_input_tokens", 0))
+        """The usage as one sum, because this API counts cached tokens separately from the other input tokens."""
+        cached = counts.get("cache_read_input_tokens", 0)
+        parts = (counts.get("input_tokens"), cached, counts.get("cache_creation_input_tokens", 0))
         if not all(is_count(part) for part in parts):
             return None
-        return usage_of(sum(parts), read, counts.get("output_tokens"))
+        return make_usage(sum(parts), cached, counts.get("output_tokens"))
 
-    def _take_message(self, message: Mapping[str, Any], draft: Draft) -> None:
-        draft.model = a_text(message.get("model"), "model")
+    def _read_message(self, message: Mapping[str, Any], draft: Draft) -> None:
+        draft.model = require_text(message.get("model"), "model")
         draft.count(message.get("usage"))
-        self._take_finish(message, draft)
+        self._read_finish(message, draft)
 
-    def _take_finish(self, message: Mapping[str, Any], draft: Draft) -> None:
-        draft.finish = a_text(message.get("stop_reason"), "stop_reason") or draft.finish
+    def _read_finish(self, message: Mapping[str, Any], draft: Draft) -> None:
+        draft.finish = require_text(message.get("stop_reason"), "stop_reason") or draft.finish

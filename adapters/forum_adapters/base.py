@@ -1,7 +1,7 @@
-"""The interface of adapters: what they receive, and what they return.
+"""The interface of adapters: the attempts that they receive, and the replies that they return.
 
-An attempt holds everything that one call needs. It can be pickled and carried out in another process or on another
-machine. It contains no credentials, only the names of the variables that hold them.
+An attempt contains everything that one call needs. It can be pickled and sent to another process or machine. It
+contains no credentials, only the names of the environment variables that contain them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from msgspec import Struct
 class ErrorKind(StrEnum):
     """Why a call failed. The set is closed.
 
-    Transient errors (`is_transient`) may pass on their own. After an unusable answer (`is_answer`), asking again may
-    help.
+    Transient errors (`is_transient`) may go away without a change. An error `is_answer` if an unusable answer arrived;
+    repeating the call may then give a better answer.
     """
 
     TIMEOUT = "timeout"
@@ -65,7 +65,7 @@ _ANSWERS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH})
 
 
 class Prompt(Struct, frozen=True):
-    """A model gets `system` and `text`. A program is started as `argv` and reads `stdin`.
+    """The input of a call. A model gets `system` and `text`. A program is started as `argv` and reads `stdin`.
 
     `output_schema` is the JSON Schema of the answer; without one, the answer is text.
     """
@@ -80,7 +80,7 @@ class Prompt(Struct, frozen=True):
 class Limits(Struct, frozen=True):
     """The limits of a call, enforced while it runs. `max_tokens` is 0 for a plain program.
 
-    `is_final`: the timeout is the rest of a budget, so it includes the time that it takes to end the call.
+    If `is_final` is set, the timeout is the rest of a budget, so it includes the time that ending the call takes.
     """
 
     timeout_ms: int
@@ -91,18 +91,18 @@ class Limits(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The workspace of the call, and the environment variables and hosts that the policy allows."""
+    """The environment of a call: its workspace, and the environment variables and hosts that the policy allows."""
 
     workspace: str = "."
     env: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
 
 
-_HERE = Site()
+_DEFAULT_SITE = Site()
 
 
 class Attempt(Struct, frozen=True):
-    """One call for one task. `check` is the number of the acceptance check; it is None if the call does the work."""
+    """One call for one task. `check` is the number of the acceptance check, or None if the call performs the task."""
 
     id: str
     run: str
@@ -114,7 +114,7 @@ class Attempt(Struct, frozen=True):
     limits: Limits
     agent: str | None = None
     check: int | None = None
-    site: Site = _HERE
+    site: Site = _DEFAULT_SITE
 
 
 class Usage(Struct, frozen=True):
@@ -134,7 +134,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """The program that ran: its resolved path, and the SHA-256 of its bytes."""
+    """The program that ran: its resolved path and the SHA-256 digest of its bytes."""
 
     path: str
     digest: str
@@ -144,7 +144,7 @@ class Reply(Struct, frozen=True):
     """The result of a call. With a failure, `content` is the part that arrived before it.
 
     Without `usage`, the call is charged everything that was reserved for it. `exit_status` is negative for a signal.
-    `model` and `finish` are in the server's own words.
+    `model` and `finish` are copied from the server's response.
     """
 
     content: bytes = b""
@@ -157,18 +157,18 @@ class Reply(Struct, frozen=True):
     finish: str = ""
 
 
-def fits_a_header(key: str) -> bool:
-    """Whether a key can be sent as a header. The most common problem is a line end that was copied from a file."""
+def is_valid_header_value(key: str) -> bool:
+    """Whether a key can be sent in a header. The most common problem is a line end that was copied from a file."""
     return key.isascii() and key.isprintable() and " " not in key
 
 
 @runtime_checkable
 class Adapter(Protocol):
-    """A connection. Each adapter of the roster is created once, by its type: `Type(name, settings)`.
+    """Makes the calls to one kind of model or program. Each adapter of the roster is created as `Type(name, settings)`.
 
-    `answer` returns errors of the other side as a `Failure`; it does not raise them. It can be cancelled like any
-    coroutine. It may then return what has arrived, with a `Failure` of the kind `cancelled`, and it leaves nothing
-    running. `probe` returns why calls would fail, or None if the other side responds.
+    `answer` returns errors of the service or program as a `Failure` and does not raise them. It can be cancelled like
+    any coroutine. It may then return the output so far with a `Failure` of the kind `cancelled`, and it leaves nothing
+    running. `probe` returns the reason why calls would fail, or None if the service responds.
     """
 
     async def answer(self, attempt: Attempt) -> Reply: ...

@@ -1,4 +1,7 @@
-"""The adapter that runs programs: without a shell, with only the allowed environment, and leaving nothing running."""
+"""The adapter that runs programs, without a shell, with only the allowed environment variables.
+
+When a call ends, none of its processes is left running.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +14,27 @@ from pathlib import Path
 from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Executable, Failure, Limits, Reply, Site
-from forum_adapters.programs.executable import CannotStart, ProgramDigests, find_program, why_refused
+from forum_adapters.programs.executable import CannotStart, ProgramDigests, explain_refusal, find_program
 from forum_adapters.programs.process_keeper import Keeper
-from forum_adapters.programs.process_run import ProgramOutcome, ProgramRun, kept_ms
+from forum_adapters.programs.process_run import ProgramOutcome, ProgramRun, shutdown_reserve_ms
 from forum_adapters.programs.process_warden import LaunchRequest
 
-# Between SIGTERM and SIGKILL, if a budget leaves that much time.
+# The time between SIGTERM and SIGKILL, if the budget allows it.
 TERM_GRACE_S = 2.0
-# For processes that a program leaves behind: time to finish writing and exit.
+# The time that processes left behind by a program have to finish writing and exit.
 LEFT_BEHIND_GRACE_S = 0.5
-# After SIGKILL, for processes that the kernel cannot end yet.
+# The time to wait after SIGKILL for processes that the kernel cannot end yet.
 KILL_PATIENCE_S = 5.0
 
-_SURVIVORS = b"\n[a process that this program started could not be ended]\n"
-# Any other error means that the request is invalid.
-_MACHINE_IS_BUSY = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY})
+_SURVIVORS_NOTE = b"\n[a process that this program started could not be ended]\n"
+# After these errors, a retry may work. Any other error means that the request is invalid.
+_TRANSIENT_ERRNOS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY})
 
 
 class CommandAdapter:
-    """A call ends when the whole process tree has ended. Processes that the program leaves behind are terminated.
+    """Runs the program of each call. A call ends when the whole process tree has ended.
+
+    Processes that the program leaves behind are terminated.
 
     The tree contains every descendant of the program; on Linux that includes daemons (process_tree.py). It does not
     contain processes that others start on its behalf (a container engine, a service manager) or that run as another
@@ -66,7 +71,7 @@ class CommandAdapter:
             failure=_failure(request, outcome, attempt),
             exit_status=outcome.exit_status,
             executable=executable,
-            stderr=outcome.stderr + (_SURVIVORS if outcome.has_survivors else b""),
+            stderr=outcome.stderr + (_SURVIVORS_NOTE if outcome.has_survivors else b""),
         )
 
     async def probe(self) -> str | None:
@@ -76,7 +81,7 @@ class CommandAdapter:
         # Without an attempt, no policy applies that could withhold PATH.
         search_path = os.environ.get("PATH") if "PATH" in self._settings.get("env", ()) else None
         try:
-            _encoded(argv[0], argv)
+            _encode_arguments(argv[0], argv)
             find_program(argv[0], search_path, Path(self._settings.get("cwd", ".")))
         except CannotStart as problem:
             return str(problem)
@@ -92,9 +97,9 @@ class CommandAdapter:
     def _request(self, attempt: Attempt) -> LaunchRequest:
         argv = attempt.prompt.argv
         program = argv[0] if argv else ""
-        arguments = _encoded(program, argv)
+        arguments = _encode_arguments(program, argv)
         env = _environment(self._settings.get("env", ()), attempt.site)
-        cwd = _directory(program, attempt.site.workspace, self._settings.get("cwd", "."))
+        cwd = _working_directory(program, attempt.site.workspace, self._settings.get("cwd", "."))
         return LaunchRequest(
             program=os.fsencode(find_program(program, env.get("PATH"), cwd)),
             argv=arguments,
@@ -104,15 +109,15 @@ class CommandAdapter:
         )
 
     async def _executable(self, request: LaunchRequest) -> Executable | None:
-        """None for a program that can be started but not read."""
+        """The path and digest of the program, or None if the file can be started but not read."""
         try:
             real = Path(os.fsdecode(request.program)).resolve()
-            return self._fingerprints.known(real) or await asyncio.to_thread(self._fingerprints.take, real)
+            return self._fingerprints.cached(real) or await asyncio.to_thread(self._fingerprints.read, real)
         except OSError:
             return None
 
 
-def _encoded(program: str, argv: Iterable[str]) -> list[bytes]:
+def _encode_arguments(program: str, argv: Iterable[str]) -> list[bytes]:
     if not program:
         raise CannotStart(program, "the program has no name")
     try:
@@ -129,12 +134,12 @@ def _environment(names: Iterable[str], site: Site) -> dict[str, str]:
     return {name: os.environ[name] for name in names if (allows_all or name in site.env) and name in os.environ}
 
 
-def _directory(program: str, workspace: str, cwd: str) -> Path:
+def _working_directory(program: str, workspace: str, cwd: str) -> Path:
     try:
         root = Path(workspace).resolve()
         directory = (root / cwd).resolve()
         exists = directory.is_dir()
-    # A loop of links is a RuntimeError, a NUL is a ValueError.
+    # Links that form a loop raise RuntimeError, and a NUL raises ValueError.
     except (OSError, RuntimeError, ValueError) as error:
         raise CannotStart(program, f"its directory '{cwd}' cannot be found: {error}") from error
     if not directory.is_relative_to(root):
@@ -150,7 +155,7 @@ def _failure(request: LaunchRequest, outcome: ProgramOutcome, attempt: Attempt) 
         return _refusal(program, request, outcome.refused)
     match outcome.stopped:
         case ErrorKind.TIMEOUT:
-            return Failure(ErrorKind.TIMEOUT, f"'{program}' {_overtime(outcome, attempt.limits)}")
+            return Failure(ErrorKind.TIMEOUT, f"'{program}' {_describe_timeout(outcome, attempt.limits)}")
         case ErrorKind.OUTPUT_LIMIT:
             return Failure(
                 ErrorKind.OUTPUT_LIMIT, f"'{program}' wrote more than {attempt.limits.max_output_bytes} bytes"
@@ -177,13 +182,15 @@ def _exit_failure(program: str, status: int) -> Failure | None:
 
 
 def _refusal(program: str, request: LaunchRequest, number: int) -> Failure:
-    kind = ErrorKind.TOOL_FAILURE if number in _MACHINE_IS_BUSY else ErrorKind.INVALID_REQUEST
-    why = why_refused(number, Path(os.fsdecode(request.program)), Path(os.fsdecode(request.cwd)))
-    return Failure(kind, f"cannot start '{program}': {why}")
+    kind = ErrorKind.TOOL_FAILURE if number in _TRANSIENT_ERRNOS else ErrorKind.INVALID_REQUEST
+    reason = explain_refusal(number, Path(os.fsdecode(request.program)), Path(os.fsdecode(request.cwd)))
+    return Failure(kind, f"cannot start '{program}': {reason}")
 
 
-def _overtime(outcome: ProgramOutcome, limits: Limits) -> str:
+def _describe_timeout(outcome: ProgramOutcome, limits: Limits) -> str:
     if not limits.is_final:
         return f"took longer than {limits.timeout_ms} ms"
-    kept = f"its budget leaves {limits.timeout_ms} ms, and {kept_ms(limits)} ms are reserved for ending it"
-    return f"was ended after {outcome.stopped_after_ms} ms: {kept}"
+    detail = (
+        f"its budget leaves {limits.timeout_ms} ms, and {shutdown_reserve_ms(limits)} ms are reserved for ending it"
+    )
+    return f"was ended after {outcome.stopped_after_ms} ms: {detail}"

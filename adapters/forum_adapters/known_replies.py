@@ -1,4 +1,4 @@
-"""The base of adapters that know their replies: they wait for the latency of a reply and make no call."""
+"""The base class of adapters that know their replies in advance and make no calls."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from forum_adapters.base import Attempt, Reply
 
 
 class KnownReplies:
+    """Returns the reply of `predict` after its latency."""
+
     def predict(self, attempt: Attempt) -> tuple[Reply, int]:
         raise NotImplementedError
 

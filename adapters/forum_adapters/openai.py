@@ -6,8 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from forum_adapters.base import Attempt, Usage
-from forum_adapters.models.dialect import a_list, a_text, aborted, an_object, read_event, schema_of, text_of_blocks
-from forum_adapters.models.draft import Draft, usage_of
+from forum_adapters.models.dialect import (
+    aborted_answer,
+    join_text_blocks,
+    read_event,
+    require_list,
+    require_object,
+    require_text,
+    schema_to_send,
+)
+from forum_adapters.models.draft import Draft, make_usage
 from forum_adapters.models.event_stream import Event
 from forum_adapters.models.failures import Unreadable, read_error
 from forum_adapters.models.model_server import ModelServer
@@ -21,6 +29,8 @@ class OpenAIAdapter(ModelServer):
 
 
 class ChatCompletions:
+    """The chat completions API as a dialect of `ModelServer`."""
+
     path = "chat/completions"
 
     def headers(self, key: str) -> dict[str, str]:
@@ -41,42 +51,44 @@ class ChatCompletions:
             body["stream_options"] = {"include_usage": True}
         if "temperature" in settings:
             body["temperature"] = settings["temperature"]
-        schema = schema_of(attempt, settings)
+        schema = schema_to_send(attempt, settings)
         if schema is not None:
             # Not `strict`, which accepts only schemas that require every property and allow no others.
             body["response_format"] = {"type": "json_schema", "json_schema": {"name": "output", "schema": schema}}
         return body
 
-    def take_whole(self, document: Mapping[str, Any], draft: Draft) -> None:
-        choices = a_list(document.get("choices"), "choices")
+    def read_answer(self, document: Mapping[str, Any], draft: Draft) -> None:
+        choices = require_list(document.get("choices"), "choices")
         if not choices:
             raise Unreadable("the answer's 'choices' are empty")
-        self._take(document, choices[0], "message", draft)
+        self._read_choice(document, choices[0], "message", draft)
 
-    def take_event(self, event: Event, draft: Draft) -> None:
+    def read_event_into(self, event: Event, draft: Draft) -> None:
         if event.data.strip() == _END:
             draft.is_ended = True
             return
         document = read_event(event)
-        choices = a_list(document.get("choices") or [], "choices")
+        choices = require_list(document.get("choices") or [], "choices")
         # The chunk with the usage has no choices.
-        self._take(document, choices[0] if choices else {"delta": {}}, "delta", draft)
+        self._read_choice(document, choices[0] if choices else {"delta": {}}, "delta", draft)
 
     def usage(self, counts: Mapping[str, Any]) -> Usage | None:
         details = counts.get("prompt_tokens_details", {})
         if not isinstance(details, dict):
             return None
         cached = details.get("cached_tokens")
-        return usage_of(counts.get("prompt_tokens"), 0 if cached is None else cached, counts.get("completion_tokens"))
+        return make_usage(counts.get("prompt_tokens"), 0 if cached is None else cached, counts.get("completion_tokens"))
 
-    def _take(self, document: Mapping[str, Any], choice: Any, name: str, draft: Draft) -> None:
-        draft.model = a_text(document.get("model"), "model") or draft.model
+    def _read_choice(self, document: Mapping[str, Any], choice: Any, name: str, draft: Draft) -> None:
+        draft.model = require_text(document.get("model"), "model") or draft.model
         draft.count(document.get("usage"))
-        choice = an_object(choice, "choices")
+        choice = require_object(choice, "choices")
         if choice.get("error"):
-            raise aborted(read_error(choice["error"]))
-        draft.finish = a_text(choice.get("finish_reason"), "finish_reason") or draft.finish
-        part = an_object(choice.get(name), name)
-        draft.refusal += a_text(part.get("refusal"), "refusal")
+            raise aborted_answer(read_error(choice["error"]))
+        draft.finish = require_text(choice.get("finish_reason"), "finish_reason") or draft.finish
+        part = require_object(choice.get(name), name)
+        draft.refusal += require_text(part.get("refusal"), "refusal")
         content = part.get("content")
-        draft.add(text_of_blocks(content, "content") if isinstance(content, list) else a_text(content, "content"))
+        draft.add(
+            join_text_blocks(content, "content") if isinstance(content, list) else require_text(content, "content")
+        )

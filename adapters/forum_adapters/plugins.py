@@ -1,4 +1,4 @@
-"""Finds implementations by name: forum's own, and entry points of other packages. They are loaded on first use.
+"""Finds plugins by name: the built-in ones and the entry points of other packages. They are loaded on first use.
 
 PluginError
 ├── UnknownPluginError   no installed package provides the name
@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 _OWN_DISTRIBUTION = "forum-runner"
-# Names of other packages begin like the users' own fields (docs/adr/0004).
+# Other packages must use names with the prefix of custom fields (docs/adr/0004).
 _FOREIGN_PREFIX = "x-"
 
 
@@ -33,13 +33,13 @@ class UnknownPluginError(PluginError):
         from difflib import get_close_matches
 
         self.known = tuple(known)
-        near = get_close_matches(name, self.known, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else "install the package that provides it"
+        similar = get_close_matches(name, self.known, n=1)
+        hint = f"did you mean '{similar[0]}'?" if similar else "install the package that provides it"
         super().__init__(name, f"no {noun} '{name}' is installed (installed: {', '.join(self.known)}); {hint}")
 
 
 class ClashingPluginError(PluginError):
-    """The order of installation must not decide which code runs."""
+    """Several packages provide the plugin. The order of installation must not decide which code runs."""
 
     def __init__(self, noun: str, name: str, distributions: Sequence[str]) -> None:
         self.distributions = tuple(distributions)
@@ -73,56 +73,56 @@ class PluginGroup:
         if name in self.internal:
             return self._load(EntryPoint(name, self.internal[name], self.group))
         providers = self._providers()
-        found = providers.get(name)
-        if not found:
+        matches = providers.get(name)
+        if not matches:
             raise UnknownPluginError(self.noun, name, sorted(providers))
-        if len(found) > 1:
-            raise ClashingPluginError(self.noun, name, [_distribution(provider) for provider in found])
-        return self._load(found[0])
+        if len(matches) > 1:
+            raise ClashingPluginError(self.noun, name, [_distribution(provider) for provider in matches])
+        return self._load(matches[0])
 
     def factory(self, name: str, label: str) -> Callable[..., Any]:
         """Load the plugin. Calling the result creates an object and checks it; `label` names it in messages."""
-        make = self.load(name)
+        create = self.load(name)
 
-        def make_checked(*arguments: Any) -> Any:
+        def create_checked(*arguments: Any) -> Any:
             try:
-                made = make(*arguments)
+                plugin = create(*arguments)
             except (Exception, SystemExit) as error:
-                raise BrokenPluginError(self.noun, name, f"creating {label} failed: {_described(error)}") from error
-            self._check_methods(name, made)
-            return made
+                raise BrokenPluginError(self.noun, name, f"creating {label} failed: {_describe(error)}") from error
+            self._check_methods(name, plugin)
+            return plugin
 
-        return make_checked
+        return create_checked
 
     def known(self) -> dict[str, str]:
         """Every name that can be used, with the distributions that provide it and their versions."""
-        return {name: ", ".join(map(_distribution, found)) for name, found in sorted(self._providers().items())}
+        return {name: ", ".join(map(_distribution, providers)) for name, providers in sorted(self._providers().items())}
 
     def _providers(self) -> dict[str, list[EntryPoint]]:
         """The entry points of each name, forum's own first."""
-        found = {name: [EntryPoint(name, value, self.group)] for name, value in self.own.items()}
+        providers = {name: [EntryPoint(name, value, self.group)] for name, value in self.own.items()}
         for provider in entry_points(group=self.group):
             if provider.name in self.own and _is_own(provider):
-                found[provider.name][0] = provider
+                providers[provider.name][0] = provider
             elif provider.name in self.own or provider.name.startswith(_FOREIGN_PREFIX):
-                found.setdefault(provider.name, []).append(provider)
-        return found
+                providers.setdefault(provider.name, []).append(provider)
+        return providers
 
     def _load(self, provider: EntryPoint) -> Callable[..., Any]:
         try:
-            found = provider.load()
+            implementation = provider.load()
         except (Exception, SystemExit) as error:
-            reason = f"loading {provider.value} failed: {_described(error)}"
+            reason = f"loading {provider.value} failed: {_describe(error)}"
             raise BrokenPluginError(self.noun, provider.name, reason) from error
-        if not callable(found):
+        if not callable(implementation):
             raise BrokenPluginError(self.noun, provider.name, f"{provider.value} is not callable")
-        if isinstance(found, type):
-            self._check_methods(provider.name, found)
-        make: Callable[..., Any] = found
-        return make
+        if isinstance(implementation, type):
+            self._check_methods(provider.name, implementation)
+        create: Callable[..., Any] = implementation
+        return create
 
-    def _check_methods(self, name: str, found: object) -> None:
-        missing = [method for method in self.methods if not callable(getattr(found, method, None))]
+    def _check_methods(self, name: str, plugin: object) -> None:
+        missing = [method for method in self.methods if not callable(getattr(plugin, method, None))]
         if missing:
             raise BrokenPluginError(self.noun, name, f"it has no method {', '.join(missing)}")
 
@@ -137,5 +137,5 @@ def _distribution(provider: EntryPoint) -> str:
     return f"{provider.dist.name} {provider.dist.version}"
 
 
-def _described(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"

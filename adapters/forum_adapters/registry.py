@@ -1,4 +1,4 @@
-"""Adapter types by name: forum's own, and those that other packages provide as entry points."""
+"""Adapter types by name: the built-in types and the entry points of other packages."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ ADAPTER_TYPES = PluginGroup(
 
 
 def make_adapter(name: str, settings: Mapping[str, Any]) -> Adapter:
-    """The roster's adapter of this name; `settings["type"]` is its type."""
+    """Creates the adapter `name` of a roster. `settings["type"]` is its type."""
     adapter: Adapter = ADAPTER_TYPES.factory(settings["type"], f"'{name}'")(name, settings)
     return adapter

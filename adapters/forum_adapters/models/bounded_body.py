@@ -11,13 +11,16 @@ from forum_adapters.base import ErrorKind
 from forum_adapters.models.failures import CallFailed, Unreadable
 
 _PIECE_BYTES = 65_536
-# Both containers of HTTP: gzip, and zlib, which HTTP calls deflate.
+# Accept both compressed formats of HTTP: gzip, and zlib, which HTTP calls deflate.
 _ANY_CONTAINER = zlib.MAX_WBITS | 32
 
 
-async def read_pieces(response: httpx.Response, max_bytes: int) -> AsyncGenerator[bytes, None]:
-    """Decompresses by itself: httpx lets a small piece expand without limit before its size can be checked."""
-    decoder = _decoder_of(response.headers.get("content-encoding", ""))
+async def read_body(response: httpx.Response, max_bytes: int) -> AsyncGenerator[bytes, None]:
+    """Yields the decompressed body in pieces, and fails once it has more than `max_bytes`.
+
+    It does not use the decompression of httpx, which expands a small piece without limit before its size is known.
+    """
+    decoder = _make_decoder(response.headers.get("content-encoding", ""))
     count = 0
     async for raw in response.aiter_raw():
         for piece in decoder.pieces(raw):
@@ -45,7 +48,7 @@ class _Compressed:
             raise Unreadable("the server sent data that cannot be decompressed") from None
 
 
-def _decoder_of(encoding: str) -> _Plain | _Compressed:
+def _make_decoder(encoding: str) -> _Plain | _Compressed:
     if encoding.strip().lower() in ("", "identity"):
         return _Plain()
     if encoding.strip().lower() in ("gzip", "x-gzip", "deflate"):

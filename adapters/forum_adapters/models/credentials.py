@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
-from forum_adapters.base import ErrorKind, fits_a_header
+from forum_adapters.base import ErrorKind, is_valid_header_value
 from forum_adapters.models.failures import CallFailed
 
 _SCRUBBED = "[scrubbed]"
@@ -21,14 +21,14 @@ _MAX_CONSIDERED_CHARS = 4_000
 
 
 class Secret:
-    """A value that `repr` hides, and that can be removed from texts."""
+    """A value that `repr` does not show and that can be removed from texts."""
 
-    __slots__ = ("_forms", "_value")
+    __slots__ = ("_encodings", "_value")
 
     def __init__(self, value: str = "") -> None:
         self._value = value
-        forms = sorted({form for form in _forms(value) if form}, key=len, reverse=True)
-        self._forms = re.compile("|".join(map(re.escape, forms))) if forms else None
+        encodings = sorted({encoding for encoding in _encodings(value) if encoding}, key=len, reverse=True)
+        self._encodings = re.compile("|".join(map(re.escape, encodings))) if encodings else None
 
     def __repr__(self) -> str:
         return "Secret()"
@@ -37,11 +37,11 @@ class Secret:
         return self._value
 
     def scrub(self, text: str) -> str:
-        return self._forms.sub(_SCRUBBED, text) if self._forms else text
+        return self._encodings.sub(_SCRUBBED, text) if self._encodings else text
 
     def quote(self, text: str, max_chars: int = _MAX_QUOTED_CHARS) -> str:
-        """A text from elsewhere, scrubbed and on one line."""
-        # Scrub before cutting: half a key must not be shown either.
+        """A text from the server, scrubbed, shortened and on one line."""
+        # Scrub before shortening, so that no part of a key remains.
         considered = self.scrub(text)[:_MAX_CONSIDERED_CHARS]
         # Replace control characters by spaces. Removing them could join the parts of a split key.
         line = "".join(char if char.isprintable() else " " for char in considered)
@@ -55,29 +55,29 @@ def read_key(variable: str | None) -> Secret:
     value = os.environ.get(variable, "")
     if not value:
         raise CallFailed(ErrorKind.AUTH, f"the environment variable {variable}, which holds the key, is not set")
-    if not fits_a_header(value):
+    if not is_valid_header_value(value):
         message = f"the key in {variable} contains a space, a line end or another character that no key has"
         raise CallFailed(ErrorKind.AUTH, message)
     return Secret(value)
 
 
-def _forms(value: str) -> Iterator[str]:
-    """The value itself, and its forms in JSON, HTML, URLs and base64."""
+def _encodings(value: str) -> Iterator[str]:
+    """The value itself, and its encodings in JSON, HTML, URLs and base64."""
     yield value
     yield json.dumps(value)[1:-1]
     yield html.escape(value)
     for encoded in (quote(value, safe=""), quote(value), quote_plus(value)):
         yield encoded
         yield re.sub("%..", lambda found: found[0].lower(), encoded)
-    yield from _in_base64(value.encode())
+    yield from _base64_encodings(value.encode())
 
 
-def _in_base64(value: bytes) -> Iterator[str]:
+def _base64_encodings(value: bytes) -> Iterator[str]:
     yield base64.b64encode(value).decode()
-    for before in range(3):
+    for padding in range(3):
         # The characters at both ends also encode bits of the text around the value.
-        encoded = base64.b64encode(bytes(before) + value).decode()
-        own = encoded[(before * 8 + 5) // 6 : (before + len(value)) * 8 // 6]
-        if len(own) >= _MIN_PIECE_CHARS:
-            yield own
-            yield own.replace("+", "-").replace("/", "_")
+        encoded = base64.b64encode(bytes(padding) + value).decode()
+        inner = encoded[(padding * 8 + 5) // 6 : (padding + len(value)) * 8 // 6]
+        if len(inner) >= _MIN_PIECE_CHARS:
+            yield inner
+            yield inner.replace("+", "-").replace("/", "_")

@@ -1,4 +1,4 @@
-"""The interface of an API format, and how to read the values in a response."""
+"""The interface of an API format, and functions that read the values in a response."""
 
 from __future__ import annotations
 
@@ -20,30 +20,32 @@ from forum_adapters.models.failures import (
 
 
 class Dialect(Protocol):
+    """The request and response format of an API."""
+
     @property
     def path(self) -> str: ...
 
     def headers(self, key: str) -> dict[str, str]:
-        """An empty `key` means that there is none."""
+        """The headers for authentication. `key` is empty if there is no key."""
         ...
 
     def body(self, attempt: Attempt, settings: Mapping[str, Any]) -> dict[str, Any]: ...
 
-    def take_whole(self, document: Mapping[str, Any], draft: Draft) -> None: ...
+    def read_answer(self, document: Mapping[str, Any], draft: Draft) -> None: ...
 
-    def take_event(self, event: Event, draft: Draft) -> None: ...
+    def read_event_into(self, event: Event, draft: Draft) -> None: ...
 
     def usage(self, counts: Mapping[str, Any]) -> Usage | None: ...
 
 
-def schema_of(attempt: Attempt, settings: Mapping[str, Any]) -> Any:
-    """The schema to send with the prompt; None to send none."""
+def schema_to_send(attempt: Attempt, settings: Mapping[str, Any]) -> Any:
+    """The schema to send with the prompt, or None if the settings disable it."""
     is_sent = settings.get("structured_output", "json_schema") == "json_schema"
     return attempt.prompt.output_schema if is_sent else None
 
 
 def read_document(data: bytes) -> dict[str, Any]:
-    """A whole answer, or a part of one. Raises CallFailed if it is an error."""
+    """Reads an answer or a part of it. Raises CallFailed if it is an error."""
     try:
         document = read_json(data)
     except ValueError as error:
@@ -51,35 +53,35 @@ def read_document(data: bytes) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise Unreadable("the server sent JSON that is not an object")
     if document.get("error"):
-        raise aborted(read_error(document["error"]))
+        raise aborted_answer(read_error(document["error"]))
     return document
 
 
 def read_event(event: Event) -> dict[str, Any]:
     """The document of an event. An event with the name `error` is an error in any form."""
     if event.name == "error":
-        raise aborted(read_error_body(event.data))
+        raise aborted_answer(read_error_body(event.data))
     return read_document(event.data)
 
 
-def aborted(error: ServerError) -> CallFailed:
+def aborted_answer(error: ServerError) -> CallFailed:
     return CallFailed(kind_of_error(error), f"the server aborted the answer: {error.message}")
 
 
-def an_object(value: Any, name: str) -> dict[str, Any]:
+def require_object(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Unreadable(f"the answer's '{name}' is not an object")
     return value
 
 
-def a_list(value: Any, name: str) -> list[Any]:
+def require_list(value: Any, name: str) -> list[Any]:
     if not isinstance(value, list):
         raise Unreadable(f"the answer's '{name}' is not a list")
     return value
 
 
-def a_text(value: Any, name: str) -> str:
-    """The string; empty for null."""
+def require_text(value: Any, name: str) -> str:
+    """The string, or an empty one for null."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -87,7 +89,7 @@ def a_text(value: Any, name: str) -> str:
     return value
 
 
-def text_of_blocks(blocks: list[Any], name: str) -> str:
-    """The text blocks. Other blocks, such as reasoning, are not part of the answer."""
-    objects = [an_object(block, name) for block in blocks]
-    return "".join(a_text(block.get("text"), name) for block in objects if block.get("type") == "text")
+def join_text_blocks(blocks: list[Any], name: str) -> str:
+    """The joined text blocks. Other blocks, such as reasoning, are not part of the answer."""
+    objects = [require_object(block, name) for block in blocks]
+    return "".join(require_text(block.get("text"), name) for block in objects if block.get("type") == "text")

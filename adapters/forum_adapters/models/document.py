@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 
 def read_json(data: bytes) -> Any:
-    """Raises ValueError for anything that is not JSON in UTF-8, or is nested too deeply."""
+    """Parses JSON. Raises ValueError if the data is not JSON in UTF-8 or is nested too deeply."""
     try:
         return json.loads(data.decode("utf-8"), parse_constant=_refuse)
     except RecursionError:

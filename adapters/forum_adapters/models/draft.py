@@ -30,8 +30,10 @@ _FINISHES: Mapping[str, ErrorKind | None] = {
 
 @dataclass(slots=True)
 class Draft:
-    """`counts` is the usage as the server reports it. `is_asked`: the server may have received the request. `is_ended`:
-    the whole response has arrived, including the end marker of a stream.
+    """An answer that is still arriving.
+
+    `counts` is the usage as the server reports it. `may_be_received` is set when the server may have received the
+    request, `is_ended` when the whole response has arrived, including the end marker of a stream.
     """
 
     max_bytes: int
@@ -39,7 +41,7 @@ class Draft:
     finish: str = ""
     refusal: str = ""
     counts: dict[str, Any] = field(default_factory=dict)
-    is_asked: bool = False
+    may_be_received: bool = False
     is_ended: bool = False
     _pieces: list[str] = field(default_factory=list)
     _size: int = 0
@@ -54,12 +56,12 @@ class Draft:
         self._size += len(encoded)
 
     def count(self, usage: Any) -> None:
-        """Later counts replace earlier ones: servers report running totals."""
+        """Adds usage counts. Later counts replace earlier ones, because servers report running totals."""
         if isinstance(usage, dict):
             self.counts.update((name, value) for name, value in usage.items() if value is not None)
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the whole answer has arrived. Some servers send a finish reason but no end marker. Until then,
         `counts` are incomplete."""
         return self.is_ended or bool(self.finish)
@@ -69,7 +71,7 @@ class Draft:
         return self._text("replace").encode()
 
     def check(self, cut_at_tokens: int) -> None:
-        """Raises unless this is a whole answer."""
+        """Raises CallFailed if the answer is not complete and usable."""
         if self.refusal:
             raise CallFailed(ErrorKind.CONTENT_FILTER, f"the model refused: {self.refusal}")
         if not self.finish:
@@ -99,8 +101,8 @@ class Draft:
         }[kind]
 
 
-def usage_of(input_tokens: Any, cached_input_tokens: Any, output_tokens: Any) -> Usage | None:
-    """None if a count is missing or impossible."""
+def make_usage(input_tokens: Any, cached_input_tokens: Any, output_tokens: Any) -> Usage | None:
+    """The usage, or None if a count is missing or impossible."""
     counts = (input_tokens, cached_input_tokens, output_tokens)
     if not all(is_count(count) for count in counts) or cached_input_tokens > input_tokens:
         return None

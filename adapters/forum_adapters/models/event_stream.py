@@ -12,14 +12,14 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`data` stays bytes: its reader handles invalid UTF-8."""
+    """One server-sent event. `data` is not decoded, because its reader handles invalid UTF-8."""
 
     name: str
     data: bytes
 
 
 class EventReader:
-    """Returns the same events for any division of the bytes into pieces."""
+    """Parses events from pieces of a stream, however the stream is divided into pieces."""
 
     def __init__(self) -> None:
         self._line: list[bytes] = []
@@ -40,16 +40,16 @@ class EventReader:
         self._line.append(first)
         events: list[Event] = []
         for other in others:
-            events += self._take(b"".join(self._line))
+            events += self._read_line(b"".join(self._line))
             self._line = [other]
         return events
 
     def end(self) -> list[Event]:
         """The last event, if the empty line after it is missing. The standard drops such an event, but many servers
         end with a bare `data: [DONE]`."""
-        return [*self._take(b"".join(self._line)), *self._take(b"")]
+        return [*self._read_line(b"".join(self._line)), *self._read_line(b"")]
 
-    def _take(self, line: bytes) -> Iterator[Event]:
+    def _read_line(self, line: bytes) -> Iterator[Event]:
         if self._is_first_line:
             line = line.removeprefix(_BYTE_ORDER_MARK)
             self._is_first_line = False

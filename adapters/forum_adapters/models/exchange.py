@@ -12,20 +12,20 @@ from http import HTTPStatus
 import httpx
 
 from forum_adapters.base import ErrorKind, Limits
-from forum_adapters.models.bounded_body import read_pieces
+from forum_adapters.models.bounded_body import read_body
 from forum_adapters.models.dialect import Dialect, read_document
 from forum_adapters.models.draft import Draft
 from forum_adapters.models.event_stream import Event, EventReader
 from forum_adapters.models.failures import CallFailed, Unreadable, kind_of_status, read_error_body, retry_after_ms
-from forum_adapters.models.hosts import is_same_place, shown
-from forum_adapters.models.own_limits import TOO_MANY_FILES, is_out_of_files, root_of
+from forum_adapters.models.hosts import host_and_port, is_same_server
+from forum_adapters.models.own_limits import TOO_MANY_FILES, is_out_of_files, root_cause
 
 _MAX_ERROR_BYTES = 65_536
 _MAX_ERROR_S = 2
-# How much JSON may add to a text: by escapes, and around it.
+# JSON escapes can make a text up to 8 times as long; the rest of the document has at most 1 MiB.
 _MAX_ESCAPED = 8
 _FRAME_BYTES = 1_048_576
-# For the event around each token of a stream, which is over ten times as long as the token.
+# The size of the event around each token of a stream.
 _EVENT_BYTES = 1_024
 
 
@@ -46,29 +46,29 @@ class ModelRequest:
 
     @property
     def timeout(self) -> httpx.Timeout:
-        whole_s = self.limits.timeout_ms / 1_000
-        return httpx.Timeout(whole_s, connect=min(whole_s, self.connect_timeout_ms / 1_000))
+        timeout_s = self.limits.timeout_ms / 1_000
+        return httpx.Timeout(timeout_s, connect=min(timeout_s, self.connect_timeout_ms / 1_000))
 
 
-async def ask(client: httpx.AsyncClient, call: ModelRequest, dialect: Dialect, draft: Draft) -> None:
-    """Fills the draft while the answer arrives. Raises CallFailed unless it arrives completely."""
+async def send_request(client: httpx.AsyncClient, call: ModelRequest, dialect: Dialect, draft: Draft) -> None:
+    """Sends a request and fills the draft while the answer arrives. Raises CallFailed if the answer is incomplete."""
     has_begun = False
     try:
         async with client.stream(
-            "POST", call.url, content=_sent(call, draft), headers=call.headers, timeout=call.timeout
+            "POST", call.url, content=_send_body(call, draft), headers=call.headers, timeout=call.timeout
         ) as response:
             if not response.is_success:
                 raise await _refusal(response, call)
             has_begun = True
             await _read_answer(response, call.limits, dialect, draft)
     except httpx.TransportError as error:
-        if not draft.is_whole:
+        if not draft.is_complete:
             raise unreachable(error, call.url, has_begun=has_begun) from error
 
 
-async def _sent(call: ModelRequest, draft: Draft) -> AsyncIterator[bytes]:
-    """The body. httpx reads it once there is a connection: before that, the server has received nothing."""
-    draft.is_asked = True
+async def _send_body(call: ModelRequest, draft: Draft) -> AsyncIterator[bytes]:
+    """Yields the body. httpx reads it only once it is connected; until then, the server has received nothing."""
+    draft.may_be_received = True
     yield call.body
 
 
@@ -76,28 +76,28 @@ def unreachable(error: httpx.TransportError, url: httpx.URL, *, has_begun: bool 
     if not has_begun and is_out_of_files(error):
         return CallFailed(ErrorKind.NETWORK, TOO_MANY_FILES)
     if isinstance(error, httpx.ConnectTimeout):
-        return CallFailed(ErrorKind.TIMEOUT, f"{shown(url)} could not be reached in time")
+        return CallFailed(ErrorKind.TIMEOUT, f"{host_and_port(url)} could not be reached in time")
     if isinstance(error, httpx.TimeoutException):
-        return CallFailed(ErrorKind.TIMEOUT, f"{shown(url)} did not answer in time")
+        return CallFailed(ErrorKind.TIMEOUT, f"{host_and_port(url)} did not answer in time")
     if isinstance(error, httpx.ConnectError | httpx.ProxyError):
-        return CallFailed(ErrorKind.NETWORK, f"{shown(url)} could not be reached: {root_of(error)}")
+        return CallFailed(ErrorKind.NETWORK, f"{host_and_port(url)} could not be reached: {root_cause(error)}")
     if has_begun:
         return CallFailed(ErrorKind.NETWORK, "the answer was cut off")
-    return CallFailed(ErrorKind.NETWORK, f"{shown(url)} closed the connection before it answered")
+    return CallFailed(ErrorKind.NETWORK, f"{host_and_port(url)} closed the connection before it answered")
 
 
 async def _read_answer(response: httpx.Response, limits: Limits, dialect: Dialect, draft: Draft) -> None:
-    """The server decides whether it streams: some stream unasked, and some never do."""
+    """Reads a streamed or a whole answer. The server decides: some always stream, and some never do."""
     max_bytes = _MAX_ESCAPED * limits.max_output_bytes + _FRAME_BYTES
     if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-        async with aclosing(read_pieces(response, max_bytes)) as pieces:
+        async with aclosing(read_body(response, max_bytes)) as pieces:
             body = b"".join([piece async for piece in pieces])
-        dialect.take_whole(read_document(body), draft)
+        dialect.read_answer(read_document(body), draft)
         draft.is_ended = True
         return
-    async with aclosing(read_pieces(response, max_bytes + _EVENT_BYTES * limits.max_tokens)) as pieces:
+    async with aclosing(read_body(response, max_bytes + _EVENT_BYTES * limits.max_tokens)) as pieces:
         await _read_events(pieces, dialect, draft)
-        if not draft.is_whole:
+        if not draft.is_complete:
             raise CallFailed(ErrorKind.NETWORK, "the answer was cut off")
 
 
@@ -105,17 +105,17 @@ async def _read_events(pieces: AsyncIterator[bytes], dialect: Dialect, draft: Dr
     reader = EventReader()
     async for piece in pieces:
         for event in reader.feed(piece):
-            dialect.take_event(event, draft)
+            dialect.read_event_into(event, draft)
             if draft.is_ended:
                 return
     for event in reader.end():
-        _take_unfinished(event, dialect, draft)
+        _read_unfinished(event, dialect, draft)
 
 
-def _take_unfinished(event: Event, dialect: Dialect, draft: Draft) -> None:
+def _read_unfinished(event: Event, dialect: Dialect, draft: Draft) -> None:
     # An incomplete event means that the stream was cut off, not that its format is wrong.
     with suppress(Unreadable):
-        dialect.take_event(event, draft)
+        dialect.read_event_into(event, draft)
 
 
 async def _refusal(response: httpx.Response, call: ModelRequest) -> CallFailed:
@@ -129,22 +129,24 @@ async def _refusal(response: httpx.Response, call: ModelRequest) -> CallFailed:
     elif kind is ErrorKind.INVALID_REQUEST and call.has_schema:
         hint = " (a schema was sent; 'structured_output: prompt' leaves it out)"
     wait_ms = retry_after_ms(response.headers, datetime.now(UTC)) if kind.is_transient else None
-    return CallFailed(kind, f"{shown(call.url)} answered {response.status_code}{hint}: {error.message}", wait_ms)
+    return CallFailed(
+        kind, f"{host_and_port(call.url)} answered {response.status_code}{hint}: {error.message}", wait_ms
+    )
 
 
 def _redirection(url: httpx.URL, target: httpx.URL) -> CallFailed:
-    """Redirects are not followed: the policy allows the host by name, and the key is for that host only."""
-    message = f"redirected to {shown(target)}, which is not the host of 'base_url'"
-    if is_same_place(url, target):
-        message = f"{shown(url)} redirects to {target.path}: use that path in 'base_url'"
+    """The failure for a redirect. It is not followed: the policy allows hosts by name, and the key is for one host."""
+    message = f"redirected to {host_and_port(target)}, which is not the host of 'base_url'"
+    if is_same_server(url, target):
+        message = f"{host_and_port(url)} redirects to {target.path}: use that path in 'base_url'"
     return CallFailed(ErrorKind.INVALID_REQUEST, message)
 
 
 async def _error_body(response: httpx.Response) -> bytes:
-    """The beginning of an error response. The server may fail while it sends that, too."""
+    """The beginning of an error response, up to the point where the server fails."""
     pieces: list[bytes] = []
     with suppress(TimeoutError, httpx.TransportError, CallFailed):
-        async with asyncio.timeout(_MAX_ERROR_S), aclosing(read_pieces(response, _MAX_ERROR_BYTES)) as body:
+        async with asyncio.timeout(_MAX_ERROR_S), aclosing(read_body(response, _MAX_ERROR_BYTES)) as body:
             async for piece in body:
                 pieces.append(piece)  # noqa: PERF401 - keep what arrived before a failure
     return b"".join(pieces)

@@ -1,4 +1,4 @@
-"""Classifies the errors of servers: status, error document and Retry-After in, one kind of error out."""
+"""Classifies the errors of servers by their status, error document and Retry-After header."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LABELS = {
     "invalid_api_key": ErrorKind.AUTH,
     "request_too_large": ErrorKind.CONTEXT_LENGTH,
 }
-# Searched for in the labels and the message of a rejected request.
+# The kind of error by phrases in the labels or the message of a rejected request.
 _PHRASES = {
     "context_length": ErrorKind.CONTEXT_LENGTH,
     "exceed_context_size": ErrorKind.CONTEXT_LENGTH,
@@ -60,12 +60,12 @@ _PHRASES = {
     "content management policy": ErrorKind.CONTENT_FILTER,
     "credit balance is too low": ErrorKind.QUOTA_EXHAUSTED,
 }
-# Searched for if a model is not found: some servers say so while they load it.
+# Phrases of servers that answer "not found" while they load a model.
 _LOADING = ("loading", "not ready", "starting", "temporarily", "try again")
 
 
 class CallFailed(Exception):
-    """Ends a call. `message` may quote the server: scrub it before showing it."""
+    """The call failed. The message may quote the server, so scrub it before you show it."""
 
     def __init__(self, kind: ErrorKind, message: str, retry_after_ms: int | None = None) -> None:
         self.failure = Failure(kind, message, retry_after_ms)
@@ -88,7 +88,7 @@ class ServerError:
 
 
 def read_error_body(body: bytes) -> ServerError:
-    """Formats differ, and a proxy may answer with an HTML page: then the text itself is the message."""
+    """Reads an error response. If it is not JSON, such as the HTML page of a proxy, its text is the message."""
     try:
         document = read_json(body)
     except ValueError:
@@ -131,19 +131,19 @@ def kind_of_error(error: ServerError) -> ErrorKind:
 
 
 def retry_after_ms(headers: Mapping[str, str], now: datetime) -> int | None:
-    """How long the server asks to wait, at most an hour."""
+    """The time that the server asks us to wait, at most an hour."""
     for name, unit_ms in (("retry-after-ms", 1), ("retry-after", 1_000)):
         value = headers.get(name, "").strip()
         try:
             wait_ms = float(value) * unit_ms
         except ValueError:
-            wait_ms = _until(value, now)
+            wait_ms = _milliseconds_until(value, now)
         if not math.isnan(wait_ms):
             return int(min(max(wait_ms, 0), _MAX_WAIT_MS))
     return None
 
 
-def _until(date: str, now: datetime) -> float:
+def _milliseconds_until(date: str, now: datetime) -> float:
     try:
         moment = parsedate_to_datetime(date)
     except (ValueError, OverflowError):

@@ -11,10 +11,10 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def is_allowed(url: httpx.URL, allowed: Iterable[str]) -> bool:
-    """`name` allows every port, `name:port` one port, `*.name` all subdomains, `*` everything."""
+    """Whether a pattern allows the host. `name` allows every port, `name:port` one port, `*.name` all subdomains."""
     host = url.host.lower()
-    bare = _in_brackets(host)
-    names = (_ANY, host, bare, f"{bare}:{_port(url)}")
+    bracketed = _bracket_ipv6(host)
+    names = (_ANY, host, bracketed, f"{bracketed}:{_port(url)}")
     patterns = [pattern.lower() for pattern in allowed]
     return any(
         pattern in names or (pattern.startswith("*.") and host.endswith(pattern.removeprefix("*")))
@@ -22,12 +22,12 @@ def is_allowed(url: httpx.URL, allowed: Iterable[str]) -> bool:
     )
 
 
-def is_same_place(one: httpx.URL, other: httpx.URL) -> bool:
-    return (one.scheme, one.host, _port(one)) == (other.scheme, other.host, _port(other))
+def is_same_server(first: httpx.URL, second: httpx.URL) -> bool:
+    return (first.scheme, first.host, _port(first)) == (second.scheme, second.host, _port(second))
 
 
-def shown(url: httpx.URL) -> str:
-    host = _in_brackets(url.host)
+def host_and_port(url: httpx.URL) -> str:
+    host = _bracket_ipv6(url.host)
     return host if url.port is None else f"{host}:{url.port}"
 
 
@@ -35,5 +35,5 @@ def _port(url: httpx.URL) -> int | None:
     return url.port or _PORTS.get(url.scheme)
 
 
-def _in_brackets(host: str) -> str:
+def _bracket_ipv6(host: str) -> str:
     return f"[{host}]" if ":" in host else host

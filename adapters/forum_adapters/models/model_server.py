@@ -16,11 +16,11 @@ import httpx
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply, Usage
 from forum_adapters.models.credentials import Secret, read_key
-from forum_adapters.models.dialect import Dialect, schema_of
+from forum_adapters.models.dialect import Dialect, schema_to_send
 from forum_adapters.models.draft import Draft
-from forum_adapters.models.exchange import ModelRequest, ask, unreachable
+from forum_adapters.models.exchange import ModelRequest, send_request, unreachable
 from forum_adapters.models.failures import CallFailed
-from forum_adapters.models.hosts import is_allowed, shown
+from forum_adapters.models.hosts import host_and_port, is_allowed
 from forum_adapters.models.lanes import ConnectionPool
 from forum_adapters.models.own_limits import TOO_MANY_FILES, is_out_of_files
 
@@ -30,13 +30,13 @@ _IDLE_S = 3
 _PROBE_S = 5
 _MAX_WORD_CHARS = 256
 _MAX_PORT = 65_535
-# These mean that the server is up: it does not have to list its models.
-_UNLISTED = (404, 405)
+# With these statuses, the server is up but does not list its models.
+_UNLISTED_STATUSES = (404, 405)
 _BUSY = (ErrorKind.MODEL_UNAVAILABLE, ErrorKind.RATE_LIMITED)
 
 
 class ModelServer:
-    """Does not limit concurrent calls: the runner does."""
+    """Calls a model server. It does not limit concurrent calls, because the runner does."""
 
     def __init__(self, name: str, settings: Mapping[str, Any], dialect: Dialect) -> None:
         self.name = name
@@ -51,19 +51,19 @@ class ModelServer:
         failure = None
         try:
             secret = read_key(self._settings.get("api_key_env"))
-            call = self._call(attempt, secret)
+            call = self._make_request(attempt, secret)
             async with asyncio.timeout(limits.timeout_ms / 1_000):
-                await ask(self._connections(), call, self._dialect, draft)
+                await send_request(self._http_client(), call, self._dialect, draft)
         except CallFailed as failed:
             failure = failed.failure
         except TimeoutError:
-            if not draft.is_whole:
+            if not draft.is_complete:
                 failure = Failure(ErrorKind.TIMEOUT, f"the answer was incomplete after {limits.timeout_ms} ms")
         except asyncio.CancelledError:
             # The part that has arrived was paid for, so return it.
             failure = Failure(ErrorKind.CANCELLED, "the call was cancelled")
         except OSError as error:
-            if draft.is_asked or not is_out_of_files(error):
+            if draft.may_be_received or not is_out_of_files(error):
                 raise
             failure = Failure(ErrorKind.NETWORK, TOO_MANY_FILES)
         return self._reply(draft, secret, failure, limits.max_tokens)
@@ -83,20 +83,20 @@ class ModelServer:
 
     async def _probe(self, secret: Secret) -> str | None:
         url = self._url("models")
-        request = self._connections().stream("GET", url, headers=self._headers(secret), timeout=None)
+        request = self._http_client().stream("GET", url, headers=self._headers(secret), timeout=None)
         try:
             async with asyncio.timeout(_PROBE_S), request as response:
                 status = response.status_code
         except TimeoutError:
-            return f"{shown(url)} did not answer within {_PROBE_S} s"
+            return f"{host_and_port(url)} did not answer within {_PROBE_S} s"
         except httpx.TransportError as error:
             raise unreachable(error, url) from error
         if status in (401, 403):
             variable = self._settings.get("api_key_env")
             problem = f"rejects the key in {variable}" if variable else "requires a key: set 'api_key_env'"
-            return f"{shown(url)} {problem}"
-        is_up = 200 <= status < 300 or status in _UNLISTED
-        return None if is_up else f"{shown(url)} answered {status}"
+            return f"{host_and_port(url)} {problem}"
+        is_up = 200 <= status < 300 or status in _UNLISTED_STATUSES
+        return None if is_up else f"{host_and_port(url)} answered {status}"
 
     def _reply(self, draft: Draft, secret: Secret, failure: Failure | None, max_tokens: int) -> Reply:
         usage = self._usage(draft, failure)
@@ -111,17 +111,17 @@ class ModelServer:
         return Reply(draft.content, failure, usage, model=model, finish=finish)
 
     def _usage(self, draft: Draft, failure: Failure | None) -> Usage | None:
-        """Zero if the request never reached the server: such a call costs nothing."""
-        if not draft.is_asked:
+        """The usage of a call. It is zero if the request never reached the server."""
+        if not draft.may_be_received:
             return Usage()
         # A busy server that sent no text may still report the tokens of the prompt.
         has_given_up = failure is not None and failure.kind in _BUSY and not draft.content
-        return self._dialect.usage(draft.counts) if draft.is_whole or has_given_up else None
+        return self._dialect.usage(draft.counts) if draft.is_complete or has_given_up else None
 
-    def _call(self, attempt: Attempt, secret: Secret) -> ModelRequest:
+    def _make_request(self, attempt: Attempt, secret: Secret) -> ModelRequest:
         url = self._url(self._dialect.path)
         if not is_allowed(url, attempt.site.hosts):
-            raise CallFailed(ErrorKind.INVALID_REQUEST, f"the policy does not allow the host '{shown(url)}'")
+            raise CallFailed(ErrorKind.INVALID_REQUEST, f"the policy does not allow the host '{host_and_port(url)}'")
         body = json.dumps(self._dialect.body(attempt, self._settings)).encode()
         return ModelRequest(
             url=url,
@@ -129,13 +129,16 @@ class ModelServer:
             body=body,
             limits=attempt.limits,
             connect_timeout_ms=self._settings.get("connect_timeout_ms", attempt.limits.timeout_ms),
-            has_schema=schema_of(attempt, self._settings) is not None,
+            has_schema=schema_to_send(attempt, self._settings) is not None,
             headers={**self._headers(secret), "content-length": str(len(body)), **self._connection_header()},
         )
 
     def _connection_header(self) -> dict[str, str]:
-        """Servers such as llama.cpp's close the connection after a stream without announcing it. A call that reuses the
-        connection before that would be lost, and charged, since the server may have received it."""
+        """Disables connection reuse for streams.
+
+        Some servers, such as llama.cpp, close the connection after a stream without notice. A call that reuses it just
+        before that would be lost and still be charged, because the server may have received it.
+        """
         return {"connection": "close"} if self._settings.get("stream", True) else {}
 
     def _url(self, path: str) -> httpx.URL:
@@ -149,10 +152,10 @@ class ModelServer:
     def _headers(self, secret: Secret) -> dict[str, str]:
         return {**_HEADERS, **self._dialect.headers(secret.reveal())}
 
-    def _connections(self) -> httpx.AsyncClient:
+    def _http_client(self) -> httpx.AsyncClient:
         if self._client is None:
             self._client = httpx.AsyncClient(
-                transport=self._lanes(),
+                transport=self._connection_pool(),
                 trust_env=False,
                 follow_redirects=False,
                 # Cookies would connect calls of different tasks.
@@ -160,12 +163,12 @@ class ModelServer:
             )
         return self._client
 
-    def _lanes(self) -> ConnectionPool:
+    def _connection_pool(self) -> ConnectionPool:
         proxy = self._proxy()
         limits = httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_S)
         try:
             return ConnectionPool(
-                lambda: httpx.AsyncHTTPTransport(_trust(), trust_env=False, limits=limits, proxy=proxy)
+                lambda: httpx.AsyncHTTPTransport(_ssl_context(), trust_env=False, limits=limits, proxy=proxy)
             )
         except (ValueError, ImportError, httpx.InvalidURL):
             # Do not quote these errors: they contain the address, which may contain a password.
@@ -178,13 +181,13 @@ class ModelServer:
             return None
         address = os.environ.get(variable, "")
         if not address:
-            # Without a proxy, the call would bypass the route that the roster asks for.
+            # A direct call would bypass the proxy that the roster requires.
             message = f"the environment variable {variable}, which holds the proxy's address, is not set"
             raise CallFailed(ErrorKind.INVALID_REQUEST, message)
         return address
 
 
 @cache
-def _trust() -> ssl.SSLContext:
-    """Reading the certificates is slow, so it happens once."""
+def _ssl_context() -> ssl.SSLContext:
+    """The trusted certificates. Reading them is slow, so it is done once."""
     return httpx.create_ssl_context(trust_env=False)

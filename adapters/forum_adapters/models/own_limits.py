@@ -1,4 +1,4 @@
-"""Recognizes failures of this machine that look like failures of the server."""
+"""Recognizes local failures, such as too many open files, that look like failures of the server."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ def is_out_of_files(error: BaseException) -> bool:
     if any(isinstance(cause, OSError) and cause.errno in _OUT_OF_FILES for cause in causes):
         return True
     # A resolver that cannot open files only reports that the name is unknown.
-    return any(isinstance(cause, socket.gaierror) for cause in causes) and _is_no_file_left()
+    return any(isinstance(cause, socket.gaierror) for cause in causes) and _has_no_free_file()
 
 
-def root_of(error: BaseException) -> BaseException:
-    """The innermost cause: outer exceptions only say that something below failed."""
-    below = next(_below(error), None)
-    return error if below is None else root_of(below)
+def root_cause(error: BaseException) -> BaseException:
+    """The innermost cause. The outer exceptions only say that something failed."""
+    cause = next(_direct_causes(error), None)
+    return error if cause is None else root_cause(cause)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
     yield error
-    for below in _below(error):
-        yield from _causes(below)
+    for cause in _direct_causes(error):
+        yield from _causes(cause)
 
 
-def _below(error: BaseException) -> Iterator[BaseException]:
+def _direct_causes(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         yield from error.exceptions
         return
-    # A context that is not suppressed may be unrelated: an error that the caller is handling.
-    below = error.__cause__ or (error.__context__ if error.__suppress_context__ else None)
-    if below is not None:
-        yield below
+    # A context that is not suppressed may be an unrelated error that the caller is handling.
+    cause = error.__cause__ or (error.__context__ if error.__suppress_context__ else None)
+    if cause is not None:
+        yield cause
 
 
-def _is_no_file_left() -> bool:
+def _has_no_free_file() -> bool:
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:

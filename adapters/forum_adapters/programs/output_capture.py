@@ -9,64 +9,64 @@ _LARGE_BYTES = 1 << 20
 
 
 class FirstBytes:
-    """The first `limit` bytes. `is_over` is set once there are more."""
+    """Keeps the first `limit` bytes. `is_exceeded` is set once there are more."""
 
     def __init__(self, limit: int) -> None:
-        self.is_over = False
+        self.is_exceeded = False
         self._room = limit
-        # Unlike a bytearray, it returns its content without a copy.
-        self._kept = BytesIO()
+        # Unlike a bytearray, BytesIO returns its content without a copy.
+        self._buffer = BytesIO()
 
     def feed(self, chunk: bytes) -> None:
         if len(chunk) > self._room:
-            self.is_over = True
+            self.is_exceeded = True
             chunk = chunk[: self._room]
         self._room -= len(chunk)
-        self._kept.write(chunk)
+        self._buffer.write(chunk)
 
     def content(self) -> bytes:
-        """The captured bytes. A large output loses its last line end here, so that the runner need not copy it."""
-        if self._kept.tell() > _LARGE_BYTES:
+        """The captured bytes. The last line end of a large output is removed, so that the runner need not copy it."""
+        if self._buffer.tell() > _LARGE_BYTES:
             self._drop_line_end()
-        return self._kept.getvalue()
+        return self._buffer.getvalue()
 
     def _drop_line_end(self) -> None:
-        start = self._kept.seek(-3, os.SEEK_END)
-        end = self._kept.read()
-        kept = end[:-2] if end.endswith(b"\r\n") else end.removesuffix(b"\n")
+        start = self._buffer.seek(-3, os.SEEK_END)
+        end = self._buffer.read()
+        stripped = end[:-2] if end.endswith(b"\r\n") else end.removesuffix(b"\n")
         # If there are two line ends, the runner would remove the other one as well.
-        if not kept.endswith(b"\n"):
-            self._kept.truncate(start + len(kept))
+        if not stripped.endswith(b"\n"):
+            self._buffer.truncate(start + len(stripped))
 
 
 class FirstAndLastBytes:
-    """The first and the last `each` bytes, which usually contain the cause of a failure."""
+    """Keeps the first and the last `size` bytes, which usually contain the cause of a failure."""
 
-    is_over = False
+    is_exceeded = False
 
-    def __init__(self, each: int) -> None:
-        self._each = each
+    def __init__(self, size: int) -> None:
+        self._size = size
         self._first = bytearray()
         self._last = bytearray()
-        self._left_out = 0
+        self._omitted = 0
 
     def feed(self, chunk: bytes) -> None:
-        room = self._each - len(self._first)
+        room = self._size - len(self._first)
         self._first += chunk[:room]
         self._last += chunk[room:]
-        # Cut only at twice the size: cutting at every chunk would move the same bytes repeatedly.
-        if len(self._last) > 2 * self._each:
-            self._cut()
+        # Trim only at twice the size. Trimming after every chunk would move the same bytes repeatedly.
+        if len(self._last) > 2 * self._size:
+            self._trim()
 
     def content(self) -> bytes:
-        self._cut()
-        if not self._left_out:
+        self._trim()
+        if not self._omitted:
             return bytes(self._first + self._last)
         line_end = b"" if self._first.endswith(b"\n") else b"\n"
-        return bytes(self._first) + line_end + b"[%d bytes left out]\n" % self._left_out + self._last
+        return bytes(self._first) + line_end + b"[%d bytes left out]\n" % self._omitted + self._last
 
-    def _cut(self) -> None:
-        excess = len(self._last) - self._each
+    def _trim(self) -> None:
+        excess = len(self._last) - self._size
         if excess > 0:
-            self._left_out += excess
+            self._omitted += excess
             del self._last[:excess]

@@ -1,4 +1,4 @@
-"""The adapter's side of the keeper (process_warden.py): starts it on first use, and again if it dies."""
+"""The client of the keeper process (process_warden.py). It starts the keeper on first use, and again if it dies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PACKAGE_FOLDER = str(Path(__file__).parents[2])
 _START = "import sys; sys.path.append(sys.argv[1]); from forum_adapters.programs.process_warden import main; main()"
 # The interpreter may need these to find its libraries. The keeper gets nothing else, and no secrets.
 _LOADER_PREFIXES = ("LD_", "DYLD_")
-# How long a warden may take to receive a request.
+# The time that a warden has to receive a request.
 _START_PATIENCE_S = 5.0
 
 
@@ -33,7 +33,7 @@ class Keeper:
 
     def hire(self) -> socket.socket:
         """A channel to an idle warden. The caller owns it until it dismisses or closes it."""
-        self._leave_to_parent()
+        self._abandon_after_fork()
         while self._idle:
             channel = self._idle.pop()
             if _is_open(channel):
@@ -65,8 +65,8 @@ class Keeper:
         if process is not None:
             await process.close()
 
-    def _leave_to_parent(self) -> None:
-        """Abandons the parent's wardens in a forked process: both processes would read their replies."""
+    def _abandon_after_fork(self) -> None:
+        """After a fork, abandons the wardens of the parent, because both processes would read their replies."""
         if self._owner != os.getpid():
             self._owner = os.getpid()
             self._process = None
@@ -74,7 +74,7 @@ class Keeper:
 
 
 class _KeeperProcess:
-    """The keeper itself. It exits when this side closes its socket or dies."""
+    """The keeper process. It exits when this process closes the control socket or dies."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()

@@ -22,15 +22,17 @@ _LARGEST_PIPE_BYTES = 1 << 20
 _STDERR_EACH_BYTES = 32 * 1024
 # Measured on two cores with seven busy processes: a process that handles SIGTERM exits within 40 ms; others exit within
 # 60 ms of SIGKILL, even with fifty descendants. Freeing a gigabyte of memory takes the kernel up to 200 ms.
-_LEAST_KEPT_MS = 100
-_MOST_KEPT_MS = 500
-_KEPT_FOR_KILLING_MS = 60
+_MIN_RESERVE_MS = 100
+_MAX_RESERVE_MS = 500
+_KILL_RESERVE_MS = 60
 
 
-def kept_ms(limits: Limits) -> int:
-    """How much of a final timeout is reserved for ending the program: a hundredth, within fixed bounds, and at most a
-    tenth."""
-    wanted_ms = min(max(limits.timeout_ms // 100, _LEAST_KEPT_MS), _MOST_KEPT_MS)
+def shutdown_reserve_ms(limits: Limits) -> int:
+    """The part of a final timeout that is reserved for ending the program.
+
+    It is a hundredth of the timeout, within fixed bounds, but at most a tenth.
+    """
+    wanted_ms = min(max(limits.timeout_ms // 100, _MIN_RESERVE_MS), _MAX_RESERVE_MS)
     return max(min(wanted_ms, limits.timeout_ms // 10), 1)
 
 
@@ -38,8 +40,8 @@ def kept_ms(limits: Limits) -> int:
 class ProgramOutcome:
     """The result of a program.
 
-    `stopped` is why the adapter ended it, `stopped_after_ms` is when. `refused` is the error number of a failed start,
-    `broken` the error of a failed warden. `has_survivors`: a process could not be ended.
+    `stopped` is the reason why the adapter ended the program after `stopped_after_ms`. `refused` is the error number of
+    a failed start, `broken` the error of a failed warden. `has_survivors` means that a process could not be ended.
     """
 
     stdout: bytes
@@ -53,7 +55,7 @@ class ProgramOutcome:
 
 
 class ProgramRun:
-    """Starts the program at once; `outcome` waits until its whole tree has ended.
+    """A running program. It is started at once; `outcome` waits until its whole process tree has ended.
 
     The warden ends the tree. After that, only a process outside the tree can still hold the program's stdout: then the
     pipes are closed after `eof_grace_s`.
@@ -74,11 +76,11 @@ class ProgramRun:
         self._eof_grace_s = eof_grace_s
         self._stopped: ErrorKind | None = None
         self._stopped_s = began_s
-        self._is_asked = False
+        self._is_stop_requested = False
         self._is_over = False
         self._reports = bytearray()
         self._pipes: dict[int, FirstBytes | FirstAndLastBytes] = {}
-        self._stdin: _Feed | None = None
+        self._stdin: _Writer | None = None
         self._open(request.pack(), stdin)
         self._deadline_s: float | None = None
         self._timers = self._watch_final(limits) if limits.is_final else self._watch(limits)
@@ -89,11 +91,11 @@ class ProgramRun:
     def _watch_final(self, limits: Limits) -> list[asyncio.TimerHandle]:
         """Sends SIGTERM early enough for SIGKILL to work in time."""
         self._deadline_s = self._began_s + limits.timeout_ms / 1000
-        kept = kept_ms(limits)
-        killing = min(_KEPT_FOR_KILLING_MS, kept * _KEPT_FOR_KILLING_MS / _LEAST_KEPT_MS)
+        reserve_ms = shutdown_reserve_ms(limits)
+        kill_ms = min(_KILL_RESERVE_MS, reserve_ms * _KILL_RESERVE_MS / _MIN_RESERVE_MS)
         return [
-            self._loop.call_at(self._deadline_s - kept / 1000, self._time_out),
-            self._loop.call_at(self._deadline_s - killing / 1000, self._hurry),
+            self._loop.call_at(self._deadline_s - reserve_ms / 1000, self._time_out),
+            self._loop.call_at(self._deadline_s - kill_ms / 1000, self._request_stop),
         ]
 
     def _open(self, request: bytes, stdin: bytes) -> None:
@@ -115,15 +117,15 @@ class ProgramRun:
             sent = socket.send_fds(self._channel, [request], files)
             ours.pop_all()
         self._loop.add_reader(self._channel.fileno(), self._on_report)
-        self._request = _Feed(self._loop, self._channel.fileno(), memoryview(request)[sent:], _nothing)
+        self._request = _Writer(self._loop, self._channel.fileno(), memoryview(request)[sent:], _keep_open)
         for pipe, capture in self._pipes.items():
             os.set_blocking(pipe, False)
             self._loop.add_reader(pipe, self._on_output, pipe, capture)
         if stdin:
-            self._stdin = _Feed(self._loop, sink, memoryview(stdin), lambda: os.close(sink))
+            self._stdin = _Writer(self._loop, sink, memoryview(stdin), lambda: os.close(sink))
 
     async def outcome(self) -> ProgramOutcome:
-        """Returns after a cancellation too, once the tree has ended, so the output until then is not lost."""
+        """Waits for the end of the tree and returns the result, after a cancellation too, so that no output is lost."""
         while not self._done.done():
             try:
                 await asyncio.shield(self._done)
@@ -132,35 +134,35 @@ class ProgramRun:
                 if self._stopped is None:
                     self.stop(ErrorKind.CANCELLED)
                 else:
-                    self._hurry()
+                    self._request_stop()
         return self._outcome()
 
-    def stop(self, why: ErrorKind) -> None:
+    def stop(self, reason: ErrorKind) -> None:
         """Ends the tree. The first reason counts."""
         # Afterwards the channel belongs to another run.
         if self._stopped is None and not self._is_over:
-            self._stopped, self._stopped_s = why, self._loop.time()
+            self._stopped, self._stopped_s = reason, self._loop.time()
             if self._request.is_over:
-                self._hurry()
+                self._request_stop()
                 return
             # The warden ignores an incomplete request.
             self._request.stop()
             with suppress(OSError):
                 self._channel.shutdown(socket.SHUT_WR)
 
-    def _hurry(self) -> None:
-        """The first call asks for an orderly end, the second for an immediate one."""
+    def _request_stop(self) -> None:
+        """Asks the warden to end the tree: the first request lets it exit cleanly, the second kills it."""
         if not self._is_over:
-            self._is_asked = True
+            self._is_stop_requested = True
             with suppress(OSError):
                 self._channel.send(b"\0")
 
     def _time_out(self) -> None:
         if not self._has_ended():
             self.stop(ErrorKind.TIMEOUT)
-        elif not self._is_asked:
+        elif not self._is_stop_requested:
             # The program itself ended in time; end the processes that it left behind.
-            self._hurry()
+            self._request_stop()
 
     def _has_ended(self) -> bool:
         return self._reports.startswith(b"ended")
@@ -175,7 +177,7 @@ class ProgramRun:
             return
         capture.feed(chunk)
         # Keep reading: a program that cannot write cannot exit cleanly.
-        if capture.is_over:
+        if capture.is_exceeded:
             self.stop(ErrorKind.OUTPUT_LIMIT)
 
     def _on_report(self) -> None:
@@ -191,7 +193,7 @@ class ProgramRun:
         is_over = self._reports.endswith(b"done\n")
         if is_over or not report:
             # A warden would read a late byte as the beginning of the next request.
-            self._leave_warden(is_reusable=is_over and self._stopped is None and not self._is_asked)
+            self._leave_warden(is_reusable=is_over and self._stopped is None and not self._is_stop_requested)
 
     def _leave_warden(self, *, is_reusable: bool) -> None:
         self._is_over = True
@@ -238,7 +240,7 @@ class ProgramRun:
             stderr=self._stderr.content(),
             exit_status=int(reports["ended"]) if "ended" in reports else None,
             # The output may exceed the limit after the last process has ended.
-            stopped=self._stopped or (ErrorKind.OUTPUT_LIMIT if self._stdout.is_over else None),
+            stopped=self._stopped or (ErrorKind.OUTPUT_LIMIT if self._stdout.is_exceeded else None),
             stopped_after_ms=round((self._stopped_s - self._began_s) * 1000),
             refused=int(reports["refused"]) if "refused" in reports else None,
             broken=reports.get("broken"),
@@ -246,16 +248,16 @@ class ProgramRun:
         )
 
 
-class _Feed:
-    """Writes bytes as the other side reads them. Drops the rest if the other side closes."""
+class _Writer:
+    """Writes bytes to a pipe as its reader accepts them. Drops the rest if the reader closes the pipe."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, file: int, content: memoryview, then: Callable[[], None]
+        self, loop: asyncio.AbstractEventLoop, file: int, content: memoryview, on_end: Callable[[], None]
     ) -> None:
         self._loop = loop
         self._file = file
-        self._left = content
-        self._then = then
+        self._remaining = content
+        self._on_end = on_end
         self._is_waiting = False
         self.is_over = False
         os.set_blocking(file, False)
@@ -271,21 +273,21 @@ class _Feed:
         if self.is_over:
             return
         self.is_over = True
-        self._left = memoryview(b"")
+        self._remaining = memoryview(b"")
         if self._is_waiting:
             self._loop.remove_writer(self._file)
-        self._then()
+        self._on_end()
 
     def _write(self) -> None:
         try:
-            self._left = self._left[os.write(self._file, self._left) :]
+            self._remaining = self._remaining[os.write(self._file, self._remaining) :]
         except BlockingIOError:
             return
         except (BrokenPipeError, ConnectionResetError):
             self.stop()
-        if not self._left:
+        if not self._remaining:
             self.stop()
 
 
-def _nothing() -> None:
-    """Leaves the channel open after the request: closing it would end the program."""
+def _keep_open() -> None:
+    """Does nothing: closing the channel after the request would end the program."""

@@ -1,7 +1,7 @@
-"""All descendants of this process, including those that tried to detach.
+"""Tracks and ends all descendants of this process, including detached ones.
 
-For a process that does nothing else (process_warden.py): in the adapter's process it would adopt unrelated processes.
-Imports little, because every start of that process waits for it.
+Only a process that does nothing else (process_warden.py) may use it: the adapter's process would adopt unrelated
+processes. It imports little, because every start of that process waits for the imports.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import sys
 import time
 
 _PR_SET_CHILD_SUBREAPER = 36
-# A chain of processes that fork and exit outruns a walk through /proc, but not a look at the direct children.
-_LOOKS_PER_WALK = 200
-_LONGEST_NAP_S = 0.05
+# Processes that fork and exit quickly escape a walk through /proc, but not repeated scans of the direct children.
+_CHILD_SCANS_PER_ROUND = 200
+_MAX_WAIT_S = 0.05
 
 
 def adopt_orphans() -> bool:
-    """Makes orphaned descendants children of this process. False if the system cannot do that."""
+    """Makes orphaned descendants children of this process. Returns False if the system does not support it."""
     if sys.platform != "linux":
         return False
     import ctypes
@@ -54,11 +54,11 @@ class Wakeup:
 
 
 def _ignore(*_: object) -> None:
-    """A handler must be there, or nothing is written into the pipe."""
+    """A signal handler that does nothing. Without a handler, nothing is written into the pipe."""
 
 
 class ProcessTree:
-    """A program and everything that it started.
+    """A program and all processes that it started.
 
     This process is a subreaper: it becomes the parent of every orphaned descendant, even after setsid, double forks and
     a cleared environment. So one system call that finds no child proves that nothing is left. The alternatives are
@@ -90,9 +90,11 @@ class ProcessTree:
             if pid == self.root:
                 self.exit_status = os.waitstatus_to_exitcode(status)
 
-    def end(self, wakeup: Wakeup, grace_s: float, patience_s: float, hurry: int | None = None) -> None:
-        """Sends SIGTERM, then SIGKILL after `grace_s`, or as soon as the file `hurry` is readable. Waits for up to
-        `patience_s` more; then `is_gone` says whether that worked."""
+    def end(self, wakeup: Wakeup, grace_s: float, patience_s: float, hurry_file: int | None = None) -> None:
+        """Sends SIGTERM, and SIGKILL after `grace_s` or as soon as `hurry_file` is readable.
+
+        Then it waits for up to `patience_s`. `is_gone` tells whether all processes have ended.
+        """
         groups = self._groups()
         for group in groups:
             _signal_group(group, signal.SIGTERM)
@@ -100,34 +102,34 @@ class ProcessTree:
         deadline_s = time.monotonic() + grace_s
         self.reap()
         while not self.is_gone and (left_s := deadline_s - time.monotonic()) > 0:
-            if wakeup.wait(hurry, left_s if self._adopts else min(left_s, _LONGEST_NAP_S)):
+            if wakeup.wait(hurry_file, left_s if self._adopts else min(left_s, _MAX_WAIT_S)):
                 break
             self.reap()
         deadline_s = time.monotonic() + patience_s
         while not self.is_gone and time.monotonic() < deadline_s:
             self._kill()
             if not self.is_gone:
-                wakeup.wait(None, _LONGEST_NAP_S)
+                wakeup.wait(None, _MAX_WAIT_S)
                 self.reap()
 
     def _kill(self) -> None:
         for group in self._groups():
             _signal_group(group, signal.SIGKILL)
-        for _ in range(_LOOKS_PER_WALK):
+        for _ in range(_CHILD_SCANS_PER_ROUND):
             self.reap()
             if not self._has_children:
                 return
-            # They are not reaped yet, so the system cannot have reused their ids.
+            # These children are not reaped yet, so the system cannot have reused their ids.
             for child in _children():
                 _signal(child, signal.SIGKILL)
 
     def _groups(self) -> set[int]:
-        found = groups_below(os.getpid()) if self._adopts else set()
-        return found or {self.root}
+        groups = groups_below(os.getpid()) if self._adopts else set()
+        return groups or {self.root}
 
 
 def kill_strays(kept: set[int]) -> bool:
-    """Kills all descendants of this process except `kept` and theirs. Whether there were any."""
+    """Kills all descendants of this process except `kept` and their descendants. Returns whether there were any."""
     processes = _processes()
     here = os.getpid()
     strays = {pid for pid, (parent, _) in processes.items() if parent == here} - kept
@@ -150,36 +152,36 @@ def _groups_below(pid: int, processes: dict[int, tuple[int, int]]) -> set[int]:
     below: dict[int, list[int]] = {}
     for child, (parent, _) in processes.items():
         below.setdefault(parent, []).append(child)
-    found: set[int] = set()
-    ahead = list(below.get(pid, ()))
-    while ahead:
-        child = ahead.pop()
-        found.add(processes[child][1])
-        ahead += below.pop(child, ())
-    return found
+    groups: set[int] = set()
+    pending = list(below.get(pid, ()))
+    while pending:
+        child = pending.pop()
+        groups.add(processes[child][1])
+        pending += below.pop(child, ())
+    return groups
 
 
 def _processes() -> dict[int, tuple[int, int]]:
-    """Parent and process group of every visible process."""
-    found: dict[int, tuple[int, int]] = {}
+    """The parent and the process group of every visible process."""
+    processes: dict[int, tuple[int, int]] = {}
     try:
         with os.scandir("/proc") as folders:
             pids = [int(folder.name) for folder in folders if folder.name.isdigit()]
     except OSError:
-        return found
+        return processes
     for pid in pids:
         # A program's name may contain brackets and spaces; the last bracket ends it.
-        fields = _content(f"/proc/{pid}/stat").rpartition(b")")[2].split(maxsplit=3)
+        fields = _read_file(f"/proc/{pid}/stat").rpartition(b")")[2].split(maxsplit=3)
         if len(fields) == 4:
-            found[pid] = (int(fields[1]), int(fields[2]))
-    return found
+            processes[pid] = (int(fields[1]), int(fields[2]))
+    return processes
 
 
 def _children() -> list[int]:
-    return [int(pid) for pid in _content(f"/proc/{os.getpid()}/task/{os.getpid()}/children").split()]
+    return [int(pid) for pid in _read_file(f"/proc/{os.getpid()}/task/{os.getpid()}/children").split()]
 
 
-def _content(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -198,7 +200,7 @@ def _signal_group(group: int, number: int) -> bool:
 
 
 def _signal(pid: int, number: int) -> bool:
-    """Whether a process received it."""
+    """Sends a signal. Returns whether a process received it."""
     try:
         os.kill(pid, number)
     except OSError as error:

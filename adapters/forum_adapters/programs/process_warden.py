@@ -2,9 +2,9 @@
 
 A warden is the parent of one program at a time. It reports how the program ended, and it ends everything that the
 program started: after the program ends, when the adapter sends a byte, or when the channel to the adapter closes, which
-also happens if the adapter dies. A second byte means: do not wait for a clean exit. The keeper starts once and forks
-the wardens, because the adapter's own process may be large and have threads. A warden whose tree has ended takes the
-next program: a fork for each program would take three times as long as the shortest program.
+also happens if the adapter dies. After a second byte, it does not wait for a clean exit. The keeper starts once and
+forks the wardens, because the adapter's own process may be large and have threads. A warden whose tree has ended takes
+the next program: a fork for each program would take three times as long as the shortest program.
 
 A request is its length in 4 bytes, sent with the program's stdout, stderr and optional stdin, then the fields of
 `pack`, separated by NUL, which no argument can contain. A report is a line: `ended STATUS`, `refused ERRNO`,
@@ -24,9 +24,9 @@ from contextlib import suppress
 from forum_adapters.programs.process_tree import ProcessTree, Wakeup, adopt_orphans, kill_strays
 
 _LENGTH_BYTES = 4
-_MOST_FILES = 3
+_MAX_FILES = 3
 # A program must not end its warden by a signal to its parent. After SIGKILL, the keeper cleans up.
-_DEAF_TO = (
+_IGNORED_SIGNALS = (
     signal.SIGTERM,
     signal.SIGINT,
     signal.SIGHUP,
@@ -36,11 +36,11 @@ _DEAF_TO = (
     signal.SIGALRM,
 )
 # Python ignores the first two, and a program would inherit that.
-_BACK_TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ, *_DEAF_TO)
+_RESET_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ, *_IGNORED_SIGNALS)
 
 
 class LaunchRequest:
-    """What to start, and how long to wait: for processes left behind, after SIGTERM, and after SIGKILL."""
+    """A program to start. `graces_s` are the times to wait for processes left behind, after SIGTERM and SIGKILL."""
 
     def __init__(
         self,
@@ -69,23 +69,23 @@ class LaunchRequest:
         return cls(program, rest[: int(count)], env, cwd, (int(left) / 1000, int(term) / 1000, int(kill) / 1000))
 
 
-def keep(control: socket.socket) -> None:
-    """Forks a warden for each channel that it receives, until the other side closes."""
+def run_keeper(control: socket.socket) -> None:
+    """Forks a warden for each channel that it receives, until the adapter closes the control socket."""
     adopt_orphans()
-    for number in _DEAF_TO:
+    for number in _IGNORED_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     wakeup = Wakeup()
     wardens: set[int] = set()
     may_have_strays = False
     while True:
-        has_come = wakeup.wait(control.fileno(), None)
+        has_message = wakeup.wait(control.fileno(), None)
         may_have_strays |= _reap_wardens(wardens)
-        # One walk may miss processes. The end of those that it found leads here again.
+        # One walk may miss processes. When the processes that it found end, this loop runs again.
         may_have_strays = may_have_strays and kill_strays(wardens)
-        if not has_come:
+        if not has_message:
             continue
-        sign, channels = _receive_files(control, 1, 1)
-        if not sign:
+        message, channels = _receive_files(control, 1, 1)
+        if not message:
             break
         for channel in channels:
             _fork_warden(control, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=channel), wardens)
@@ -112,15 +112,18 @@ def _fork_warden(control: socket.socket, channel: socket.socket, wardens: set[in
             _report(channel, f"refused {error.errno}")
             return
         if warden == 0:
-            # Otherwise the adapter could still write to a dead keeper.
+            # An open copy would let the adapter write to a dead keeper.
             control.close()
-            # Always exit: a fork that returned to the keeper's loop would be a second keeper.
-            os._exit(_be_warden(channel))
+            # Always exit. A child that returned to the keeper's loop would be a second keeper.
+            os._exit(_run_warden(channel))
         wardens.add(warden)
 
 
 def _reap_wardens(wardens: set[int]) -> bool:
-    """Whether a warden was killed. Continues a stopped warden: it must be running when its program ends."""
+    """Reaps wardens that ended, and returns whether one was killed.
+
+    A stopped warden is continued, because it must be running when its program ends.
+    """
     was_killed = False
     while True:
         try:
@@ -137,7 +140,7 @@ def _reap_wardens(wardens: set[int]) -> bool:
         wardens.discard(pid)
 
 
-def _be_warden(channel: socket.socket) -> int:
+def _run_warden(channel: socket.socket) -> int:
     try:
         wakeup = Wakeup()
         adopts = adopt_orphans()
@@ -151,7 +154,7 @@ def _be_warden(channel: socket.socket) -> int:
 
 def _serve(channel: socket.socket, wakeup: Wakeup, *, adopts: bool) -> bool:
     """Runs one program. Returns whether the warden can take another one."""
-    head, files = _receive_files(channel, _LENGTH_BYTES, _MOST_FILES)
+    head, files = _receive_files(channel, _LENGTH_BYTES, _MAX_FILES)
     try:
         body = _receive(channel, int.from_bytes(head, "big"))
         if not body:
@@ -164,19 +167,19 @@ def _serve(channel: socket.socket, wakeup: Wakeup, *, adopts: bool) -> bool:
     finally:
         for file in files:
             os.close(file)
-    return _guard(channel, ProcessTree(root, adopts=adopts), wakeup, request.graces_s)
+    return _supervise(channel, ProcessTree(root, adopts=adopts), wakeup, request.graces_s)
 
 
 def _receive_files(source: socket.socket, size: int, count: int) -> tuple[bytes, list[int]]:
     content, files, _, _ = socket.recv_fds(source, size, count)
-    # Unlike files that Python opens itself, the program would inherit these.
+    # Unlike files that Python opens itself, received files would be inherited by the program.
     for file in files:
         os.set_inheritable(file, False)
     return content, files
 
 
 def _receive(channel: socket.socket, size: int) -> bytes:
-    """Empty if the other side closed before it had sent everything."""
+    """Receives `size` bytes. The result is empty if the adapter closes the channel before it has sent them all."""
     parts = []
     while size > 0:
         part = channel.recv(min(size, 1 << 20))
@@ -198,44 +201,44 @@ def _start(request: LaunchRequest, files: Sequence[int]) -> int:
             file_actions=[(os.POSIX_SPAWN_DUP2, file, target) for file, target in targets],
             setsid=True,
             setsigmask=(),
-            setsigdef=_BACK_TO_DEFAULT,
+            setsigdef=_RESET_SIGNALS,
         )
     finally:
         os.chdir("/")  # an idle warden must not keep a file system busy
 
 
-def _guard(channel: socket.socket, tree: ProcessTree, wakeup: Wakeup, graces_s: tuple[float, float, float]) -> bool:
+def _supervise(channel: socket.socket, tree: ProcessTree, wakeup: Wakeup, graces_s: tuple[float, float, float]) -> bool:
     left_behind_s, term_s, kill_s = graces_s
     deadline_s: float | None = None
-    is_wanted = True
+    may_run = True
     tree.reap()
-    while is_wanted and not tree.is_gone:
+    while may_run and not tree.is_gone:
         if tree.exit_status is not None and deadline_s is None:
             _report(channel, f"ended {tree.exit_status}")
             deadline_s = time.monotonic() + left_behind_s
         left_s = None if deadline_s is None else deadline_s - time.monotonic()
-        is_wanted = (left_s is None or left_s > 0) and not wakeup.wait(channel.fileno(), left_s)
+        may_run = (left_s is None or left_s > 0) and not wakeup.wait(channel.fileno(), left_s)
         tree.reap()
     if not tree.is_gone:
-        tree.end(wakeup, term_s, kill_s, _hurry(channel))
+        tree.end(wakeup, term_s, kill_s, _hurry_file(channel))
     reports = [f"ended {tree.exit_status}"] if deadline_s is None and tree.exit_status is not None else []
     _report(channel, *reports, "done" if tree.is_gone else "left")
     return tree.is_gone
 
 
-def _hurry(channel: socket.socket) -> int | None:
-    """The file that a second byte may arrive on; None if the adapter has closed it."""
+def _hurry_file(channel: socket.socket) -> int | None:
+    """The file on which a second byte can arrive, or None if the adapter has closed it."""
     try:
-        asked = channel.recv(1, socket.MSG_DONTWAIT)
+        byte = channel.recv(1, socket.MSG_DONTWAIT)
     except BlockingIOError:
         return channel.fileno()  # no byte: the program left processes behind
     except OSError:
         return None
-    return channel.fileno() if asked else None
+    return channel.fileno() if byte else None
 
 
 def _report(channel: socket.socket, *lines: str) -> None:
-    # The tree is ended even if the adapter no longer reads reports.
+    # End the tree even if the adapter has stopped reading reports.
     with suppress(OSError):
         channel.sendall("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
 
@@ -243,4 +246,4 @@ def _report(channel: socket.socket, *lines: str) -> None:
 def main() -> None:
     control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=int(sys.argv[2]))
     control.set_inheritable(False)
-    keep(control)
+    run_keeper(control)

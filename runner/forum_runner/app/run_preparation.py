@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from forum_adapters.base import fits_a_header
+from forum_adapters.base import is_valid_header_value
 from forum_adapters.plugins import PluginError
 from forum_adapters.registry import make_adapter
 from forum_runner.app.invocation import Invocation, RecordedSelection
@@ -216,7 +216,7 @@ def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> None:
     if missing:
         raise NoCredentialError(missing)
     keys = {settings["api_key_env"] for settings in adapters.values() if "api_key_env" in settings}
-    unusable = {key: named[key] for key in keys if not fits_a_header(os.environ[key])}
+    unusable = {key: named[key] for key in keys if not is_valid_header_value(os.environ[key])}
     if unusable:
         raise UnusableCredentialError(unusable)
 

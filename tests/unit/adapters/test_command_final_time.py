@@ -10,7 +10,7 @@ import pytest
 from forum_adapters import command
 from forum_adapters.base import Attempt, ErrorKind, Limits, Reply
 from forum_adapters.command import CommandAdapter
-from forum_adapters.programs.process_run import kept_ms
+from forum_adapters.programs.process_run import shutdown_reserve_ms
 from unit.adapters.command_programs import (
     PATIENCE_S,
     WITH_PATH,
@@ -38,7 +38,7 @@ def long_grace_periods(monkeypatch: pytest.MonkeyPatch) -> None:
     [(1, 1), (300, 30), (1_000, 100), (10_000, 100), (30_000, 300), (50_000, 500), (3_600_000, 500)],
 )
 def test_at_most_a_tenth_and_half_a_second_are_reserved_for_ending(timeout_ms: int, reserved_ms: int) -> None:
-    assert kept_ms(Limits(timeout_ms, 0, is_final=True)) == reserved_ms
+    assert shutdown_reserve_ms(Limits(timeout_ms, 0, is_final=True)) == reserved_ms
 
 
 def test_a_program_has_all_of_its_time_except_for_the_reserve_which_the_message_names() -> None:

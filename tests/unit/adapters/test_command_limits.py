@@ -113,7 +113,7 @@ def test_kept_bytes_do_not_depend_on_the_chunk_size(size: int, total: int) -> No
         edges.feed(written[start : start + size])
 
     cut = written[:10] + b"\n[%d bytes left out]\n" % (total - 20) + written[-10:]
-    assert (first.content(), first.is_over) == (written[:10], total > 10)
+    assert (first.content(), first.is_exceeded) == (written[:10], total > 10)
     assert edges.content() == (written if total <= 20 else cut.replace(b"\n\n", b"\n"))
 
 

@@ -201,21 +201,21 @@ def test_a_symlink_is_recorded_as_its_target_and_started_by_its_own_name(tmp_pat
 def test_a_changed_program_gets_another_digest(tmp_path: Path) -> None:
     digests = ProgramDigests()
     tool = program(tmp_path / "tool")
-    before, times = digests.take(tool), tool.stat()
+    before, times = digests.read(tool), tool.stat()
 
     tool.write_bytes(tool.read_bytes().replace(b"ran", b"run"))
     os.utime(tool, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    assert digests.known(tool) is None
-    assert digests.take(tool).digest == hashlib.sha256(tool.read_bytes()).hexdigest() != before.digest
+    assert digests.cached(tool) is None
+    assert digests.read(tool).digest == hashlib.sha256(tool.read_bytes()).hexdigest() != before.digest
 
 
 def test_an_unchanged_program_is_read_once(tmp_path: Path) -> None:
     digests = ProgramDigests()
     tool = program(tmp_path / "tool")
 
-    assert digests.known(tool) is None
-    assert digests.take(tool) == digests.known(tool)
+    assert digests.cached(tool) is None
+    assert digests.read(tool) == digests.cached(tool)
 
 
 @pytest.mark.parametrize(

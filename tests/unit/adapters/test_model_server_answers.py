@@ -160,7 +160,7 @@ def test_any_usage_document_is_handled(format_: Format, counts: dict[str, Any]) 
 def test_any_answer_document_is_handled(format_: Format, document: dict[str, Any]) -> None:
     draft = Draft(1_000)
     try:
-        DIALECTS[format_].take_whole(document, draft)
+        DIALECTS[format_].read_answer(document, draft)
         draft.check(0)
     except CallFailed as failed:
         assert failed.failure.kind in ErrorKind

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum_adapters.base import ErrorKind
-from forum_adapters.models.hosts import is_allowed, is_same_place
+from forum_adapters.models.hosts import is_allowed, is_same_server
 from forum_runner.compile.permissions import is_host_allowed
 from servers.adapter_calls import ask_at, attempt
 from servers.faulty import FaultyServer
@@ -57,7 +57,7 @@ def test_an_origin_is_a_scheme_a_host_and_a_port() -> None:
 
     urls = ["http://example.com:80/b", "https://example.com/a", "http://example.com:81/a", "http://example.org/a"]
 
-    assert [is_same_place(origin, httpx.URL(url)) for url in urls] == [True, False, False, False]
+    assert [is_same_server(origin, httpx.URL(url)) for url in urls] == [True, False, False, False]
 
 
 @pytest.mark.parametrize("format_", Format)

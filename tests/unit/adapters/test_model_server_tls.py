@@ -20,7 +20,7 @@ formats = pytest.mark.parametrize("format_", Format)
 def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
     """The server's context. The adapter trusts its certificate."""
     server, client = contexts(tmp_path)
-    monkeypatch.setattr("forum_adapters.models.model_server._trust", lambda: client)
+    monkeypatch.setattr("forum_adapters.models.model_server._ssl_context", lambda: client)
     return server
 
 
