@@ -1,4 +1,4 @@
-"""Order the vertices of each column to reduce line crossings: barycentre sweeps in both directions, then swaps."""
+"""Order the vertices of each column to reduce line crossings: barycenter sweeps in both directions, then swaps."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -12,11 +12,11 @@ _SWEEPS = 8
 _IDLE_SWEEPS = 4
 _SWAP_ROUNDS = 6
 
-_Neighbours = defaultdict[int, list[int]]
+_Neighbors = defaultdict[int, list[int]]
 
 
-def links_of(routes: RouteMap) -> Iterator[tuple[int, int]]:
-    """Yield the lines between adjacent columns. Edges that skip columns without lanes yield none."""
+def adjacent_links(routes: RouteMap) -> Iterator[tuple[int, int]]:
+    """Yield the lines between adjacent columns. An edge that skips columns without using lanes yields no line."""
     column_of = {vertex: index for index, column in enumerate(routes.columns) for vertex in column}
     for route in routes.routes:
         for left, right in pairwise(route.stops):
@@ -26,49 +26,53 @@ def links_of(routes: RouteMap) -> Iterator[tuple[int, int]]:
 
 def untangle(routes: RouteMap) -> tuple[tuple[int, ...], ...]:
     """Return the columns, each ordered from top to bottom."""
-    before: _Neighbours = defaultdict(list)
-    after: _Neighbours = defaultdict(list)
-    for left, right in links_of(routes):
-        before[right].append(left)
-        after[left].append(right)
+    left_neighbors: _Neighbors = defaultdict(list)
+    right_neighbors: _Neighbors = defaultdict(list)
+    for left, right in adjacent_links(routes):
+        left_neighbors[right].append(left)
+        right_neighbors[left].append(right)
     columns = [list(column) for column in routes.columns]
-    best, fewest, idle_sweeps = columns, _count_crossings(columns, after), 0
+    best, fewest_crossings, idle_sweeps = columns, _count_crossings(columns, right_neighbors), 0
     for sweep in range(_SWEEPS):
-        columns = _swept(columns, before) if sweep % 2 == 0 else _swept(columns[::-1], after)[::-1]
-        crossings = _count_crossings(columns, after)
-        idle_sweeps = 0 if crossings < fewest else idle_sweeps + 1
-        if crossings < fewest:
-            best, fewest = columns, crossings
-        if fewest == 0 or idle_sweeps == _IDLE_SWEEPS:
+        columns = _sweep(columns, left_neighbors) if sweep % 2 == 0 else _sweep(columns[::-1], right_neighbors)[::-1]
+        crossings = _count_crossings(columns, right_neighbors)
+        idle_sweeps = 0 if crossings < fewest_crossings else idle_sweeps + 1
+        if crossings < fewest_crossings:
+            best, fewest_crossings = columns, crossings
+        if fewest_crossings == 0 or idle_sweeps == _IDLE_SWEEPS:
             break
-    return tuple(map(tuple, _swapped(best, before, after)))
+    return tuple(map(tuple, _swap_adjacent(best, left_neighbors, right_neighbors)))
 
 
-def _swept(columns: list[list[int]], neighbours: _Neighbours) -> list[list[int]]:
-    """Sort each column by the mean height of the neighbours in the column placed before it."""
+def _sweep(columns: list[list[int]], neighbors: _Neighbors) -> list[list[int]]:
+    """Sort each column by the mean height of the neighbors in the column placed before it."""
     height = {vertex: place for column in columns for vertex, place in _heights(column)}
     result = []
     for column in columns:
-        keys = [(_mean(height, neighbours[vertex], vertex), height[vertex], vertex) for vertex in column]
+        keys = [(_mean(height, neighbors[vertex], vertex), height[vertex], vertex) for vertex in column]
         result.append([vertex for *_, vertex in sorted(keys)])
         height.update(_heights(result[-1]))
     return result
 
 
-def _swapped(columns: list[list[int]], before: _Neighbours, after: _Neighbours) -> list[list[int]]:
+def _swap_adjacent(
+    columns: list[list[int]], left_neighbors: _Neighbors, right_neighbors: _Neighbors
+) -> list[list[int]]:
     """Swap adjacent vertices while a swap removes a crossing."""
     result = [list(column) for column in columns]
     place = {vertex: index for column in result for index, vertex in enumerate(column)}
     for _ in range(_SWAP_ROUNDS):
-        swaps = [_swap_in(column, place, before, after) for column in result]
+        swaps = [_swap_in_column(column, place, left_neighbors, right_neighbors) for column in result]
         if not any(swaps):
             break
     return result
 
 
-def _swap_in(column: list[int], place: dict[int, int], before: _Neighbours, after: _Neighbours) -> bool:
+def _swap_in_column(
+    column: list[int], place: dict[int, int], left_neighbors: _Neighbors, right_neighbors: _Neighbors
+) -> bool:
     ends = {
-        vertex: [sorted(place[neighbour] for neighbour in side[vertex]) for side in (before, after)]
+        vertex: [sorted(place[neighbor] for neighbor in side[vertex]) for side in (left_neighbors, right_neighbors)]
         for vertex in column
     }
     has_swapped = False
@@ -91,34 +95,35 @@ def _heights(column: list[int]) -> Iterator[tuple[int, float]]:
         yield vertex, (index + 0.5) / len(column)
 
 
-def _mean(height: dict[int, float], neighbours: list[int], vertex: int) -> float:
-    """Return the mean height of the neighbours, or the vertex's own height if it has none."""
+def _mean(height: dict[int, float], neighbors: list[int], vertex: int) -> float:
+    """Return the mean height of the neighbors, or the vertex's own height if it has none."""
     # Not sum(): its float result depends on the Python version, which could break ties differently.
-    return fsum([height[n] for n in neighbours]) / len(neighbours) if neighbours else height[vertex]
+    return fsum([height[n] for n in neighbors]) / len(neighbors) if neighbors else height[vertex]
 
 
-def _count_crossings(columns: list[list[int]], after: _Neighbours) -> int:
+def _count_crossings(columns: list[list[int]], right_neighbors: _Neighbors) -> int:
     return sum(
-        _count_inversions(_ends(column, following, after), len(following)) for column, following in pairwise(columns)
+        _count_inversions(_ends(column, next_column, right_neighbors), len(next_column))
+        for column, next_column in pairwise(columns)
     )
 
 
-def _ends(column: list[int], following: list[int], after: _Neighbours) -> Iterator[int]:
-    index_of = {vertex: index for index, vertex in enumerate(following)}
+def _ends(column: list[int], next_column: list[int], right_neighbors: _Neighbors) -> Iterator[int]:
+    index_of = {vertex: index for index, vertex in enumerate(next_column)}
     for vertex in column:
-        yield from sorted(index_of[neighbour] for neighbour in after[vertex])
+        yield from sorted(index_of[neighbor] for neighbor in right_neighbors[vertex])
 
 
 def _count_inversions(numbers: Iterable[int], bound: int) -> int:
     """Count inversions with a Fenwick tree; comparing all pairs would be quadratic."""
     tree = [0] * (bound + 1)
     inversions = 0
-    for seen, number in enumerate(numbers):
-        index, not_above = number + 1, 0
+    for count, number in enumerate(numbers):
+        index, not_greater = number + 1, 0
         while index:
-            not_above += tree[index]
+            not_greater += tree[index]
             index &= index - 1
-        inversions += seen - not_above
+        inversions += count - not_greater
         index = number + 1
         while index <= bound:
             tree[index] += 1

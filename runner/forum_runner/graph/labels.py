@@ -15,12 +15,12 @@ def printable(text: str) -> str:
 
 
 def cells(text: str) -> int:
-    """Return the width in a fixed-width font, in Latin letters, rounded up when uncertain."""
+    """Return the width in a fixed-width font, in Latin letters. Uncertain widths are rounded up."""
     return len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
 
 
 def shorten(text: str, max_cells: int) -> str:
-    """Cut the middle, because matrix instances differ at the end of their ids."""
+    """Shorten a text in the middle, because matrix instances differ at the end of their ids."""
     if cells(text) <= max_cells:
         return text
     tail_cells = (max_cells - 1) // 2

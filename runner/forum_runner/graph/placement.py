@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from forum_runner.graph.alignment import Link, align
 from forum_runner.graph.boxes import BoxText, box_text, label_width
-from forum_runner.graph.crossings import links_of, untangle
+from forum_runner.graph.crossings import adjacent_links, untangle
 from forum_runner.graph.plan_graph import Graph, GraphEdge, Node
 from forum_runner.graph.ports import Ports, find_ports
 from forum_runner.graph.routes import RouteMap, map_routes
@@ -19,14 +19,14 @@ _MIN_CURVE_WIDTH = 44
 _MAX_CURVE_WIDTH = 110
 _CURVE_WIDTH_PER_LINE = 3
 _TAIL = 20
-_LABELLED_TAIL = 36
+_LABELED_TAIL = 36
 
 _LANE_WEIGHT = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`tail` is the width before the boxes where all lines are level, so that no line crosses a label."""
+    """The boxes of one wave. In the width `tail` before them, all lines are level, so that no line crosses a label."""
 
     x: int
     width: int
@@ -35,6 +35,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Box:
+    """The box of a task."""
+
     node: Node
     text: BoxText
     x: int
@@ -63,6 +65,8 @@ class Tip:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
+    """The positions of everything in a drawing, and its size."""
+
     columns: tuple[Column, ...]
     boxes: tuple[Box, ...]
     wires: tuple[Wire, ...]
@@ -72,6 +76,7 @@ class Placement:
 
 
 def place(graph: Graph) -> Placement:
+    """Return the positions of all boxes and lines of a graph."""
     routes = map_routes(graph)
     order = untangle(routes)
     ports = find_ports(routes, order)
@@ -122,7 +127,7 @@ def _columns(graph: Graph, routes: RouteMap, texts: Sequence[BoxText]) -> Iterat
     lines = _lines_into(routes)
     x, first = 0, 0
     for index, wave in enumerate(graph.waves):
-        tail = labels[index] + _LABELLED_TAIL if labels[index] else tails[index]
+        tail = labels[index] + _LABELED_TAIL if labels[index] else tails[index]
         if index:
             x += tail + min(_MAX_CURVE_WIDTH, _MIN_CURVE_WIDTH + _CURVE_WIDTH_PER_LINE * lines[index])
         width = max(text.width for text in texts[first : first + len(wave)])
@@ -132,7 +137,7 @@ def _columns(graph: Graph, routes: RouteMap, texts: Sequence[BoxText]) -> Iterat
 
 def _lines_into(routes: RouteMap) -> Counter[int]:
     column_of = {vertex: index for index, column in enumerate(routes.columns) for vertex in column}
-    return Counter(column_of[right] for _, right in links_of(routes))
+    return Counter(column_of[right] for _, right in adjacent_links(routes))
 
 
 def _boxes(

@@ -72,7 +72,7 @@ def _node(task: PlannedTask) -> Node:
 
 
 def _edges(task: PlannedTask) -> Iterator[GraphEdge]:
-    """One edge per kind and upstream task. Conditions add none: they refer only to tasks that already come earlier."""
+    """Yield one edge per kind and upstream task. Conditions add no edges, because their tasks are upstream anyway."""
     delivered = [(edge.value, edge.name) for edge in task.edges]
     if task.foreach:
         delivered.append((task.foreach.value, task.foreach.name))

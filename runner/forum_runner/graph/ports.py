@@ -36,21 +36,21 @@ class Ports:
 
 def find_ports(routes: RouteMap, columns: Sequence[Sequence[int]]) -> Ports:
     """Sort the ports of a box by the position of the other end, so that lines do not cross in front of the box."""
-    place = {vertex: (index + 0.5) / len(column) for column in columns for index, vertex in enumerate(column)}
+    relative_height = {vertex: (index + 0.5) / len(column) for column in columns for index, vertex in enumerate(column)}
     entries: _Sides = defaultdict(dict)
     exits: _Sides = defaultdict(dict)
     for route in routes.routes:
-        first, second, last_but_one, last = (*route.stops[:2], *route.stops[-2:])
-        entries[last].setdefault((route.edge.kind, route.edge.label), []).append(place[last_but_one])
+        first, second, previous, last = (*route.stops[:2], *route.stops[-2:])
+        entries[last].setdefault((route.edge.kind, route.edge.label), []).append(relative_height[previous])
         if not routes.is_lane(first):
-            exits[first].setdefault((route.edge.kind, ""), []).append(place[second])
-    return Ports(_spread(entries), _spread(exits))
+            exits[first].setdefault((route.edge.kind, ""), []).append(relative_height[second])
+    return Ports(_compute_offsets(entries), _compute_offsets(exits))
 
 
-def _spread(sides: _Sides) -> dict[int, dict[_Key, int]]:
-    return {box: _offsets(places) for box, places in sides.items()}
+def _compute_offsets(sides: _Sides) -> dict[int, dict[_Key, int]]:
+    return {box: _offsets(heights) for box, heights in sides.items()}
 
 
-def _offsets(places: dict[_Key, list[float]]) -> dict[_Key, int]:
-    order = sorted(places, key=lambda key: (fsum(places[key]) / len(places[key]), key))
+def _offsets(heights: dict[_Key, list[float]]) -> dict[_Key, int]:
+    order = sorted(heights, key=lambda key: (fsum(heights[key]) / len(heights[key]), key))
     return {key: (2 * index - len(order) + 1) * PORT_PITCH // 2 for index, key in enumerate(order)}

@@ -25,6 +25,8 @@ class EdgeRoute:
 
 @dataclass(frozen=True, slots=True)
 class RouteMap:
+    """The routes of all edges, and the vertices of each column."""
+
     box_count: int
     columns: tuple[tuple[int, ...], ...]
     routes: tuple[EdgeRoute, ...]

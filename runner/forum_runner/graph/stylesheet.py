@@ -1,4 +1,4 @@
-"""Define the colours and fonts of SVG drawings, for light and dark colour schemes.
+"""Define the colors and fonts of SVG drawings, for light and dark color schemes.
 
 All rules are scoped to one class, so that they do not affect a page that embeds the SVG.
 """
