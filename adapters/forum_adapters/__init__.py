@@ -1,1 +1,1 @@
-"""Connections to what does the work: programs, model servers, scripts. Imports neither the runner nor the suite."""
+"""Adapters for programs, model servers and scripts. This package imports neither the runner nor the suite."""

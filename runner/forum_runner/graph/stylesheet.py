@@ -22,8 +22,8 @@ _BASE = {
     ".order": "stroke-dasharray:5 4",
 }
 
-# Selector, declarations, and the colours of the light and the dark scheme.
-_COLOURS = (
+# Selector, declarations, and the colors of the light and the dark scheme.
+_COLORS = (
     (".page,.plate", "fill:{}", "#ffffff", "#0f141b"),
     (".band", "fill:{}", "#f5f7fa", "#161d27"),
     (".box", "fill:{};stroke:{}", "#ffffff #c3ccd8", "#1e2733 #3d4a5c"),
@@ -46,8 +46,8 @@ _COLOURS = (
 
 
 def stylesheet() -> str:
-    light = {selector: declarations.format(*colours.split()) for selector, declarations, colours, _ in _COLOURS}
-    dark = {selector: declarations.format(*colours.split()) for selector, declarations, _, colours in _COLOURS}
+    light = {selector: declarations.format(*colors.split()) for selector, declarations, colors, _ in _COLORS}
+    dark = {selector: declarations.format(*colors.split()) for selector, declarations, _, colors in _COLORS}
     return f"{_rules(_BASE)}{_rules(light)}@media (prefers-color-scheme:dark){{{_rules(dark)}}}"
 
 
