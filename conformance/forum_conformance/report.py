@@ -140,7 +140,7 @@ def _text_lines(report: Report) -> Iterator[str]:
     for level in report.levels:
         after = f": {level.reason}" if level.reason else ""
         if level.first_bad_seq is not None:
-            after = f", first bad seq {level.first_bad_seq}"
+            after = f", first failure at seq {level.first_bad_seq}"
         yield f"  {level.number} {LEVELS[level.number]:<9}  {level.status}{after}"
     for held in report.checkpoints:
         signed = f", signed by {held.signed_by}" if held.signed_by else ""
@@ -151,7 +151,7 @@ def _text_lines(report: Report) -> Iterator[str]:
     if report.findings.count > MAX_KEPT:
         yield f"and {report.findings.count - MAX_KEPT} more findings"
     if report.foreign:
-        yield from (f"sign: {sign}" for sign in report.foreign.signs)
+        yield from (f"evidence: {sign}" for sign in report.foreign.signs)
         yield from (f"note: {note}" for note in report.foreign.notes)
     yield from (f"note: {note}" for note in report.notes)
 
@@ -167,9 +167,9 @@ def about(report: Report) -> str:
 
 
 _SEEMS = {
-    "forum-engine": "it seems to be forum-engine's",
-    "symposium": "it seems to be symposium's",
-    "otel": "it seems to be OpenTelemetry's, as OTLP JSON",
+    "forum-engine": "it looks like a forum-engine ledger",
+    "symposium": "it looks like a symposium artifact",
+    "otel": "it looks like an OpenTelemetry trace (OTLP JSON)",
     "run-part": "it is a part of a run directory",
     "packed": "it is an archive or a packed file",
     "utf-16": "it is text in UTF-16",

@@ -66,7 +66,7 @@ def test_an_approved_task_runs_and_the_decision_is_marked_as_claimed(folder: Fol
     summary = folder.forum("show", "run")
 
     assert (approved.code, resumed.code) == (0, 0), (approved, resumed)
-    assert "by ann (claimed)" in approved.out
+    assert "by ann (identity not verified)" in approved.out
     assert "forum resume run" in approved.out
     (decision,) = decisions(folder)
     assert (decision["decision"], decision["by"], decision["authenticated"]) == ("approved", "person", False)

@@ -171,8 +171,8 @@ def test_a_trace_with_an_error_is_never_reported_as_passed(folder: Folder) -> No
     output = folder.forum("import", "trace.json", "--out", "run").out
     summary, log = folder.forum("show", "run").out, folder.forum("log", "run").out.splitlines()
 
-    assert "note: 1 with status error\n" in output
-    assert b"Note: 1 with status error.\n" in folder.body("run", folder.entries()[0], "notice")
+    assert "note: 1 record with status error\n" in output
+    assert b"Note: 1 record with status error.\n" in folder.body("run", folder.entries()[0], "notice")
     assert folder.entries()[1]["data"]["status"] == "error"
     assert "ended     imported\n" in summary
     assert (log[1].endswith(" error"), log[2].endswith(" imported")) == (True, True)
@@ -278,5 +278,5 @@ def test_an_existing_ledger_is_not_changed(folder: Folder) -> None:
 def test_the_requested_format_is_enforced(folder: Folder) -> None:
     result = folder.forum("import", SAMPLES["otel-older"], "--format", "symposium", "--out", "run")
 
-    message = "not an artifact of symposium: it has no 'canonical_transcript'"
+    message = "not a symposium artifact: 'canonical_transcript' is missing or is not a list"
     assert (result.code, result.err) == (2, f"forum: cannot import older.json: {message}\n")

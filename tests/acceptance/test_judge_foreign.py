@@ -29,7 +29,7 @@ def test_the_format_of_a_foreign_record_is_named(name: str) -> None:
     assert reasons == [("fail", None), *[("not checked", "it is not a ledger of this format")] * 4]
     assert report["foreign"]["notes"][-1] == f"to convert it to a ledger: forum import {SAMPLES[name]}"
     assert judge(SAMPLES[name])[0] == 3
-    assert judge(SAMPLES[name])[1].startswith("invalid: not a forum ledger: it seems to be ")
+    assert judge(SAMPLES[name])[1].startswith("invalid: not a forum ledger: it looks like ")
 
 
 def test_the_hashes_of_a_foreign_record_are_recomputed_if_possible() -> None:
@@ -96,7 +96,7 @@ def test_damage_to_a_foreign_record_is_found(
         (b'{"a": 1, "b": 2}\n', "json", "one JSON document: an object with the members a and b"),
         (b"[\n  1,\n  2\n]", "json", "one JSON document: a list of 2"),
         (b'{"a": 1}\n{"a": 2}\n', "json-lines", "lines of JSON; the first is an object with the members a"),
-        (b"[" * 5_000, "not-json", "the first line is not JSON: it is nested too deeply"),
+        (b"[" * 5_000, "not-json", "the first line cannot be parsed as JSON: nested too deeply"),
     ],
 )
 def test_an_unknown_file_is_described_by_its_format(content: bytes, format_: str, sign: str) -> None:
@@ -127,7 +127,7 @@ def test_a_part_of_a_run_directory_is_reported_with_the_directory_to_judge(name:
         "signs": [PARTS[name]],
         "notes": [
             "it is part of a run directory and proves nothing alone: judge the directory",
-            f"it is in a run directory; to judge that: forum-conformance judge {directory}",
+            f"it belongs to a run directory; to judge the run: forum-conformance judge {directory}",
         ],
     }
     assert judge(directory / name)[1].startswith("invalid: not a forum ledger: it is a part of a run directory\n")

@@ -105,7 +105,7 @@ def test_a_missing_base_is_reported(folder: Folder) -> None:
 
     notices = events_of_kind(folder.forum("resume", "run", *JSON).err, "notice")
 
-    assert notices[0]["text"].endswith("first' does not exist; no more results are reused from it")
+    assert notices[0]["text"].endswith("first' does not exist; its remaining results cannot be reused")
 
 
 def test_repetitions_are_numbered(folder: Folder) -> None:
@@ -123,7 +123,7 @@ def test_repetitions_are_numbered(folder: Folder) -> None:
         "run": opened["run"],
         "directory": opened["directory"],
     }
-    assert notice["text"] == "stopped after run 1 of 3: it is paused"
+    assert notice["text"] == "stopped after run 1 of 3, which was paused or interrupted"
 
 
 def test_a_wait_is_reported_with_its_end(folder: Folder) -> None:

@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def key_in(folder: Path) -> VerifierKey:
-    return VerifierKey.read(forum("keygen", "example.org/me", "-o", "key", cwd=folder).stdout.decode().strip())
+    return VerifierKey.parse(forum("keygen", "example.org/me", "-o", "key", cwd=folder).stdout.decode().strip())
 
 
 def refusal(result: subprocess.CompletedProcess[bytes]) -> tuple[int, str]:
@@ -59,17 +59,17 @@ def test_keygen_writes_a_private_key_only_its_owner_can_read_and_prints_the_publ
     assert (result.returncode, result.stdout.decode(), result.stderr) == (0, public, b"")
     assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
     assert private.startswith("PRIVATE+KEY+example.org/me+")
-    assert VerifierKey.read(public.strip()).name == "example.org/me"
+    assert VerifierKey.parse(public.strip()).name == "example.org/me"
 
 
 def test_keygen_json_names_the_files_and_omits_the_secret(tmp_path: Path) -> None:
     result = forum("keygen", "me", "-o", "key", "--json", cwd=tmp_path)
 
-    key = VerifierKey.read((tmp_path / "key.pub").read_text().strip())
+    key = VerifierKey.parse((tmp_path / "key.pub").read_text().strip())
     assert json.loads(result.stdout) == {
         "name": "me",
         "id": key.id.hex(),
-        "public_key": key.write(),
+        "public_key": key.encode(),
         "private_key_file": "key",
         "public_key_file": "key.pub",
     }
@@ -208,7 +208,7 @@ def test_an_invalid_ledger_gets_neither_checkpoint_nor_proof(
 def test_a_ledger_without_entries_is_incomplete(folder: Path) -> None:
     (folder / "run/ledger.jsonl").write_bytes(b"")
 
-    assert refusal(forum("checkpoint", "run", cwd=folder)) == (7, "forum: 'run' has no entry")
+    assert refusal(forum("checkpoint", "run", cwd=folder)) == (7, "forum: 'run' has no entries")
 
 
 @pytest.mark.requirement("LEDGER-PROOF-001")
@@ -227,7 +227,7 @@ def test_a_consistency_proof_connects_an_older_checkpoint_to_a_newer_one(folder:
         result = forum("prove", "consistency", "run", "--from", "3", "--size", str(size), cwd=folder)
 
         if size < 3:
-            message = f"forum: cannot prove growth from 3 entries: the proof covers only {size}"
+            message = f"forum: cannot prove consistency with 3 entries: the checkpoint has only {size}"
             assert refusal(result) == (2, message)
         else:
             assert check_proof(result.stdout, checkpoint=checkpoint_of(LINES[:3])).findings == ()
@@ -241,7 +241,8 @@ def test_a_proof_is_signed_and_written_to_a_file(folder: Path) -> None:
     result = forum("prove", "inclusion", "-", "--seq", "2", "--size", "5", "--key", "key", "-o", "proof.json",
                    cwd=folder, stdin=(folder / "run/ledger.jsonl").read_bytes())  # fmt: skip
 
-    assert result.stdout.decode() == f"proof.json: proof that entry 2 is among the first 5 entries of run {RUN}\n"
+    claim = f"the enclosed line is entry 2 of run {RUN} (checkpoint of its first 5 entries)"
+    assert result.stdout.decode() == f"proof.json: proof that {claim}\n"
     assert check_proof((folder / "proof.json").read_bytes(), key=key).findings == ()
 
 
@@ -281,7 +282,10 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
             ["prove", "inclusion", "run", "--seq", "3", "--size", "3"],
             "there is no entry 3: the ledger has 3 entries, numbered from 0",
         ),
-        (["prove", "consistency", "run", "--from", "9"], "cannot prove growth from 9 entries: the proof covers only 7"),
+        (
+            ["prove", "consistency", "run", "--from", "9"],
+            "cannot prove consistency with 9 entries: the checkpoint has only 7",
+        ),
     ],
 )
 def test_an_impossible_request_is_a_usage_error(folder: Path, arguments: list[str], message: str) -> None:

@@ -87,7 +87,7 @@ def test_a_part_that_needs_a_redacted_result_is_refused_and_leaves_no_files(reda
     result = redacted.run(option, "fresh", "--base", "first", out="second")
 
     assert result.code == 2, result
-    assert "cannot reuse the result of 'kept' in run" in result.err
+    assert "cannot reuse the result of 'kept' from run" in result.err
     assert "its output was redacted" in result.err
     assert redacted.files() == before
 

@@ -332,10 +332,10 @@ def test_a_failed_run_can_be_retried_from_any_folder(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--repeat", "2", "--out", "x"], "--repeat needs a run directory for each run"),
-        (["--base", "x"], "--base needs --only or --from"),
-        (["--answers-from", "x", "--scripted"], "use one of them"),
-        (["--answers-from", "x", "--deterministic"], "use one of them"),
+        (["--repeat", "2", "--out", "x"], "--out cannot be used with --repeat"),
+        (["--base", "x"], "--base requires --only or --from"),
+        (["--answers-from", "x", "--scripted"], "--answers-from cannot be combined with"),
+        (["--answers-from", "x", "--deterministic"], "--answers-from cannot be combined with"),
         (["--repeat", "0"], "0 is not in the range"),
         (["--progress", "loud"], "'loud' is not one of"),
         (["--only", "a", "--base", "nowhere"], "no file, folder or run 'nowhere'"),

@@ -46,7 +46,7 @@ def test_a_repetition_stops_at_a_gate_and_reports_how_many_runs_were_made(folder
     code, err = repeat(folder, 3)
 
     assert code == 5
-    assert "stopped after run 1 of 3: it is paused" in err
+    assert "stopped after run 1 of 3, which was paused or interrupted" in err
 
 
 @pytest.mark.requirement("RUN-EXIT-001")
@@ -60,7 +60,7 @@ def test_an_interrupted_repetition_exits_130(folder: Folder) -> None:
 
     assert process.returncode == 130
     assert b"run 1 of 3: interrupted, " in err
-    assert b"stopped after run 1 of 3: it is paused" in err
+    assert b"stopped after run 1 of 3, which was paused or interrupted" in err
 
 
 def test_the_first_interrupt_is_acknowledged_at_once(folder: Folder) -> None:

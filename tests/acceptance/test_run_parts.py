@@ -104,7 +104,7 @@ def test_a_base_with_a_changed_task_is_refused_with_a_hint(folder: Folder, comma
 
     result = folder.run("--only", "b", "--base", "first")
 
-    message = f"forum: cannot reuse the result of 'a' in run {run}: its command changed; "
+    message = f"forum: cannot reuse the result of 'a' from run {run}: its command changed; "
     assert (result.code, result.err) == (2, f"{message}use --from a to run it and everything after it\n")
     assert not (folder.path / "run").exists()
 
@@ -139,7 +139,7 @@ def test_a_base_that_lacks_the_task_is_refused_with_a_hint(folder: Folder) -> No
     result = folder.run("--only", "b", "--base", "first")
 
     assert result.code == 2
-    assert "it is not part of that run; choose a run that has it with --base RUN, or use --from a" in result.err
+    assert "it is not part of that run; use --base RUN with a run that contains it, or use --from a" in result.err
 
 
 def write_nested_plans(folder: Folder) -> None:

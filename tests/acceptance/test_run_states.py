@@ -114,7 +114,7 @@ SCOPES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "run",
         "calls",
         {"calls": 2},
-        "the budget of the run: 2 of 2 calls used, 1 more call needed",
+        "the budget of the run: 2 of 2 calls used; the next call needs 1",
     ),
     "tokens of the run": ("run", "tokens", {"tokens": 1_350}, "the budget of the run: 1,000 of 1,350 tokens used"),
     "money of the run": ("run", "micro_usd", {"usd": "0.00135"}, "the budget of the run: $0.0010 of $0.001350 used"),

@@ -167,7 +167,7 @@ def _read_pin(path: Path) -> "Checkpoint | None":
     try:
         return read_pin(path)
     except MalformedCheckpoint as error:
-        raise UsageError(f"'{path}' is not a pin: {error}") from error
+        raise UsageError(f"'{path}' is not a valid pin file: {error}") from error
 
 
 def _read_key(path: Path) -> "PublicKey":

@@ -58,7 +58,7 @@ def _first_finding(head: bytes) -> Finding:
         if isinstance(found, Finding):
             return found
         break
-    return Finding("L102", 0, "no line is an entry: no line has an end")
+    return Finding("L102", 0, "no complete line: the file contains no newline")
 
 
 def _notes(found: Found) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _beside(found: Found) -> Iterator[str]:
     """The run directory that contains the given file, if any."""
     if found.path and found.path.name != _LEDGER and (found.path.parent / _LEDGER).is_file():
         folder = found.path.parent
-        yield f"it is in a run directory; to judge that: forum-conformance judge {folder}"
+        yield f"it belongs to a run directory; to judge the run: forum-conformance judge {folder}"
 
 
 def _own_hashes(found: Found) -> Iterator[str]:

@@ -181,7 +181,7 @@ def _fault(text: str) -> str:
     except json.JSONDecodeError as error:
         return f"the first line is not JSON: {error.msg} at column {error.colno}"
     except RecursionError:
-        return "the first line is not JSON: it is nested too deeply"
-    except ValueError as error:
-        return f"the first line is not JSON: {error}"
+        return "the first line cannot be parsed as JSON: nested too deeply"
+    except ValueError:
+        return "the first line cannot be parsed as JSON: a number has too many digits"
     return "a later line is not JSON"

@@ -56,4 +56,4 @@ def pin_at(path: str) -> Checkpoint | None:
     try:
         return read_pin(Path(path))
     except MalformedCheckpoint as error:
-        raise BadRequest(f"'{path}' is not a pin: {error}") from error
+        raise BadRequest(f"'{path}' is not a valid pin file: {error}") from error

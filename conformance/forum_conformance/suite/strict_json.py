@@ -11,4 +11,4 @@ def read_json(data: bytes) -> Any:
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=each_key_once, parse_constant=refuse_constant)
     except RecursionError as error:
-        raise ValueError("nested too deep") from error
+        raise ValueError("nested too deeply") from error

@@ -121,7 +121,7 @@ def _check_displayed(gate: PendingGate, displayed: str) -> None:
 
 
 def _directory(source: LedgerSource) -> Path:
-    return run_directory(source, "deciding needs the run directory")
+    return run_directory(source, "approving or rejecting a gate needs the run directory")
 
 
 def _context(directory: Path) -> RunContext:

@@ -12,7 +12,7 @@ from forum_runner.ledger.checkpoint import MAX_CHECKPOINT_BYTES, Checkpoint, Mal
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.ledger.merkle_path import ConsistencyPath, InclusionPath
 from forum_runner.ledger.note import MalformedKeyError, Note, SignerKey, VerifierKey
-from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, write_proof
+from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, serialize_proof
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.chain_level import Chain, checked_entries
 from forum_runner.ledger.verification.report import LedgerFindings
@@ -27,12 +27,15 @@ class EmptyLedgerError(ForumError):
     exit_code = ExitCode.INCOMPLETE
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"'{name}' has no entry")
+        super().__init__(f"'{name}' has no entries")
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerCheckpoint:
-    """A checkpoint of a ledger, and its bytes. `is_sealed` refers to the ledger, which may have more entries."""
+    """A checkpoint of a ledger, and its bytes.
+
+    `is_sealed` tells whether the whole ledger is sealed, even if the checkpoint covers only its first entries.
+    """
 
     checkpoint: Checkpoint
     is_sealed: bool
@@ -41,7 +44,7 @@ class LedgerCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class LedgerProof:
-    """A proof about a ledger, and its bytes."""
+    """A proof about a ledger, and its bytes. `is_sealed` tells whether the whole ledger is sealed."""
 
     proof: Proof
     is_sealed: bool
@@ -52,41 +55,43 @@ def make_checkpoint(source: LedgerSource, size: int | None, key_file: Path | Non
     """The checkpoint of the first `size` entries, or of all of them."""
     key = _optional_key(key_file)
     checkpoint, is_sealed = _read_ledger(source, size, lambda _seq, _line, _leaf: None)
-    return LedgerCheckpoint(checkpoint, is_sealed, _note(checkpoint, key).write())
+    return LedgerCheckpoint(checkpoint, is_sealed, _note(checkpoint, key).encode())
 
 
 def prove_inclusion(source: LedgerSource, seq: int, size: int | None, key_file: Path | None) -> LedgerProof:
     key = _optional_key(key_file)
-    path = InclusionPath(seq)
+    builder = InclusionPath(seq)
     lines = []
 
     def observe(number: int, line: bytes, leaf: bytes) -> None:
-        path.add(leaf)
+        builder.add(leaf)
         if number == seq:
             lines.append(line)
 
     checkpoint, is_sealed = _read_ledger(source, size, observe)
     if not lines:
         raise UsageError(f"there is no entry {seq}: the ledger has {checkpoint.size} entries, numbered from 0")
-    proof = InclusionProof(checkpoint, seq, lines[0], path.path())
-    return LedgerProof(proof, is_sealed, write_proof(proof, _note(checkpoint, key)))
+    proof = InclusionProof(checkpoint, seq, lines[0], builder.hashes())
+    return LedgerProof(proof, is_sealed, serialize_proof(proof, _note(checkpoint, key)))
 
 
 def prove_consistency(source: LedgerSource, from_size: int, size: int | None, key_file: Path | None) -> LedgerProof:
     key = _optional_key(key_file)
-    path = ConsistencyPath(from_size)
+    builder = ConsistencyPath(from_size)
     older = MerkleTree()
 
     def observe(number: int, _line: bytes, leaf: bytes) -> None:
-        path.add(leaf)
+        builder.add(leaf)
         if number < from_size:
             older.add(leaf)
 
     checkpoint, is_sealed = _read_ledger(source, size, observe)
     if older.size < from_size:
-        raise UsageError(f"cannot prove growth from {from_size} entries: the proof covers only {checkpoint.size}")
-    proof = ConsistencyProof(checkpoint, from_size, older.root(), path.path())
-    return LedgerProof(proof, is_sealed, write_proof(proof, _note(checkpoint, key)))
+        raise UsageError(
+            f"cannot prove consistency with {from_size} entries: the checkpoint has only {checkpoint.size}"
+        )
+    proof = ConsistencyProof(checkpoint, from_size, older.root(), builder.hashes())
+    return LedgerProof(proof, is_sealed, serialize_proof(proof, _note(checkpoint, key)))
 
 
 def _optional_key(path: Path | None) -> SignerKey | None:
@@ -121,18 +126,18 @@ def _read_ledger(
 
 
 def read_pin(path: Path) -> Checkpoint | None:
-    """The checkpoint in the file of a pin; None if the file does not exist."""
+    """The checkpoint in a pin file; None if the file does not exist."""
     if not path.exists():
         return None
     try:
         return read_checkpoint(read_bytes(path, MAX_CHECKPOINT_BYTES))[0]
     except MalformedCheckpointError as error:
-        raise UsageError(f"'{path}' is not a pin: {error}") from error
+        raise UsageError(f"'{path}' is not a valid pin file: {error}") from error
 
 
 def write_pin(path: Path, pin: Checkpoint) -> None:
     """Call this only if the ledger is valid: a pin that an invalid ledger can replace protects nothing."""
-    write_file(path, pin.note().write())
+    write_file(path, pin.note().encode())
 
 
 def read_bytes(path: Path, max_bytes: int) -> bytes:
@@ -153,9 +158,9 @@ def generate_key(name: str, path: Path, random: Callable[[int], bytes] = os.uran
     public = Path(f"{path}.pub")
     if os.path.lexists(public):
         raise UsageError(f"'{public}' already exists; not overwriting it")
-    _create(path, f"{key.write()}\n", 0o600)
+    _create(path, f"{key.encode()}\n", 0o600)
     try:
-        _create(public, f"{key.verifier().write()}\n", 0o644)
+        _create(public, f"{key.verifier().encode()}\n", 0o644)
     except BaseException:
         path.unlink()
         raise
@@ -164,14 +169,14 @@ def generate_key(name: str, path: Path, random: Callable[[int], bytes] = os.uran
 
 def read_signer_key(path: Path) -> SignerKey:
     try:
-        return SignerKey.read(_key_text(path))
+        return SignerKey.parse(_key_text(path))
     except MalformedKeyError as error:
         raise UsageError(f"'{path}' is not a private key: {error}") from error
 
 
 def read_verifier_key(path: Path) -> VerifierKey:
     try:
-        return VerifierKey.read(_key_text(path))
+        return VerifierKey.parse(_key_text(path))
     except MalformedKeyError as error:
         raise UsageError(f"'{path}' is not a public key: {error}") from error
 
@@ -184,15 +189,15 @@ def _key_text(path: Path) -> str:
 
 
 def _create(path: Path, text: str, mode: int) -> None:
-    """Creates a file with its final mode: at no time can another user open a private key."""
+    """Creates a file with its final mode, so that a private key is never readable by other users."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError as error:
         raise UsageError(f"'{path}' already exists; not overwriting it") from error
     except OSError as error:
         raise UsageError(f"cannot write '{path}': {error.strerror}") from error
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with os.fdopen(fd, "wb") as stream:
             stream.write(text.encode())
             stream.flush()
             os.fsync(stream.fileno())

@@ -107,8 +107,8 @@ class Reuse:
             if why is not None:
                 hint = f"use --from {shlex.quote(task)} to run it and everything after it"
                 if task not in earlier.plan.tasks:
-                    hint = f"choose a run that has it with --base RUN, or {hint}"
-                raise UsageError(f"cannot reuse the result of '{task}' in run {earlier.run}: {why}; {hint}")
+                    hint = f"use --base RUN with a run that contains it, or {hint}"
+                raise UsageError(f"cannot reuse the result of '{task}' from run {earlier.run}: {why}; {hint}")
 
     def reset_tasks_run(self) -> None:
         """Prepares for another run that starts from the same base."""

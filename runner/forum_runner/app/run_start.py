@@ -163,7 +163,7 @@ def _report_changes(prepared: PreparedRun, observer: Observer) -> None:
         files = f"'{changed[0]}'" + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
         observer.notice(f"{files} changed since the run started; the run keeps its plan, --failed uses the changes")
     if base is not None and not base.is_dir():
-        observer.notice(f"the run '{base}' does not exist; no more results are reused from it")
+        observer.notice(f"base run '{base}' does not exist; its remaining results cannot be reused")
 
 
 def _retry(workspace: Workspace, request: RetryRequest, found: FoundRun, services: RunServices) -> RunHandle:

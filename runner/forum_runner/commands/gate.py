@@ -113,7 +113,7 @@ def _decide(
     next_step = "the run continues" if decided.is_running else f"resume with: {command_line('resume', run)}"
     rest = f"{to_decide} more to decide" if to_decide else next_step
     edited = " with another instruction" if instruction is not None else ""
-    echo(f"{task}: {decision}{edited} by {person} (claimed), displayed as {digest[:12]}; {rest}")
+    echo(f"{task}: {decision}{edited} by {person} (identity not verified), for digest {digest[:12]}; {rest}")
     return 0
 
 

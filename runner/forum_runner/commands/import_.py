@@ -49,7 +49,7 @@ def _print(result: ImportResult) -> None:
 
     parsed = result.parsed
     files = ", ".join(file.name for file in parsed.files)
-    echo(f"{result.directory}: {counted(result.records, 'record')} of {parsed.format} from {files}")
+    echo(f"{result.directory}: {counted(result.records, f'{parsed.format} record')} from {files}")
     if parsed.check == "fail":
         echo_err(f"forum: the source is invalid: {parsed.reason}; imported unchanged")
     else:

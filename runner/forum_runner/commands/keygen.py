@@ -33,8 +33,8 @@ def command(name: str, output: Path, as_json: bool) -> int:
         raise api.UsageError("a private key is never printed; use a file")
     key = api.keygen(WORKSPACE, name, output)
     if as_json:
-        document = {"name": key.name, "id": key.id.hex(), "public_key": key.write()}
+        document = {"name": key.name, "id": key.id.hex(), "public_key": key.encode()}
         write_json({**document, "private_key_file": str(output), "public_key_file": f"{output}.pub"})
     else:
-        echo(key.write())
+        echo(key.encode())
     return 0

@@ -32,24 +32,28 @@ if TYPE_CHECKING:
 @click.argument("file")
 @bundle_options
 @click.option("--only", multiple=True, metavar="TASK", help="Run only this task. Repeatable.")
-@click.option("--from", "start", multiple=True, metavar="TASK", help="Run this task and all after it. Repeatable.")
+@click.option(
+    "--from", "start", multiple=True, metavar="TASK", help="Run this task and every task downstream of it. Repeatable."
+)
 @click.option(
     "--until",
     multiple=True,
     metavar="TASK",
-    help="Run this task and all before it. Repeatable. With --from, run the tasks between.",
+    help="Run this task and every task upstream of it. Repeatable. With --from, run the tasks between them.",
 )
 @click.option(
-    "--base", metavar="RUN", help="Reuse results of this run, with --only or --from.  [default: the last run]"
+    "--base", metavar="RUN", help="With --only or --from, reuse results from this run.  [default: the last run]"
 )
 @click.option(
     "--scripted",
     is_flag=False,
     flag_value="",
     metavar="[FILE]",
-    help="Answer every call from the workflow's script, or from FILE. Calls nothing and costs nothing.",
+    help="Answer every call from the workflow's script, or from FILE. No program or model is called.",
 )
-@click.option("--deterministic", is_flag=True, help="Run scripted in virtual time: runs are byte-for-byte identical.")
+@click.option(
+    "--deterministic", is_flag=True, help="Like --scripted, in virtual time: repeated runs are byte-for-byte identical."
+)
 @click.option("--answers-from", metavar="RUN", help="Answer every call with the recorded answers of an earlier run.")
 @click.option("--repeat", type=click.IntRange(1, 10_000), metavar="N", help="Run N times and report pass rates.")
 @click.option("--dry-run", is_flag=True, help="Report what would run and what it could cost, without running it.")
@@ -76,17 +80,18 @@ def command(
 ) -> int:
     """Run a workflow and record what happens.
 
-    Every step is written to a ledger in the run directory before anything depends on it.
+    Each step is recorded in the ledger in the run directory before another step that depends on it starts.
 
     Exits 0 if all tasks passed, 1 if a task failed, 4 if a budget stopped the run, 5 if a gate waits for a decision
     (`forum gate`), 6 if a person rejected a task or the policy refused it, 7 if the ledger could not be written, 8 if a
     credential is not set, and 130 if the run was interrupted (`forum resume` continues it). With --repeat, exits with
-    the code of the runs that did not pass, or 1 if their codes differ.
+    the code of the runs that did not pass, or 1 if their codes differ. If a run pauses or is interrupted, the remaining
+    runs are not started, and the exit code is the code of that run.
     """
     _check_usage(out, repeat, scripted, answers_from, deterministic=deterministic)
     tasks = TaskSelection(only, start, until)
     if base is not None and not tasks.needs_base:
-        raise click.UsageError("--base needs --only or --from")
+        raise click.UsageError("--base requires --only or --from")
     request = RunRequest(
         file,
         root,
@@ -115,9 +120,9 @@ def _check_usage(
     out: Path | None, repeat: int | None, scripted: str | None, answers_from: str | None, *, deterministic: bool
 ) -> None:
     if repeat is not None and out is not None:
-        raise click.UsageError("--repeat needs a run directory for each run; omit --out")
+        raise click.UsageError("--out cannot be used with --repeat: each run has its own directory")
     if answers_from is not None and (scripted is not None or deterministic):
-        raise click.UsageError("--answers-from and a script both answer every call; use one of them")
+        raise click.UsageError("--answers-from cannot be combined with --scripted or --deterministic")
 
 
 def _repeat(request: RunRequest, times: int, display: RunDisplay, *, as_json: bool) -> int:
@@ -131,23 +136,23 @@ def _repeat(request: RunRequest, times: int, display: RunDisplay, *, as_json: bo
             # All runs have the same plan: one copy is enough.
             runs.append(replace(result, context=replace(result.context, plan=runs[0].context.plan)) if runs else result)
             codes.append(finished.exit_code)
-            facts = {"run": result.history.run, "directory": str(result.directory), "status": result.status}
-            sentence = f"run {len(runs)} of {times}: {result.status}, {result.directory}"
-            display.event("repeated", sentence, number=len(runs), of=times, **facts)
+            fields = {"run": result.history.run, "directory": str(result.directory), "status": result.status}
+            message = f"run {len(runs)} of {times}: {result.status}, {result.directory}"
+            display.event("repeated", message, number=len(runs), of=times, **fields)
 
     enable_garbage_collection()
     run_main(main())
     if len(runs) < times:
-        display.notice(f"stopped after run {len(runs)} of {times}: it is paused")
-    return show_pass_rates(runs, _exit_code_of_all(codes), display, as_json=as_json)
+        display.notice(f"stopped after run {len(runs)} of {times}, which was paused or interrupted")
+    return show_pass_rates(runs, _combined_exit_code(codes), display, as_json=as_json)
 
 
-def _exit_code_of_all(codes: Sequence[ExitCode]) -> ExitCode:
-    """The code of a paused run; otherwise the code of the runs that did not pass, or 1 if their codes differ."""
+def _combined_exit_code(codes: Sequence[ExitCode]) -> ExitCode:
+    """The code of a paused or interrupted run, or of the runs that did not pass, or 1 if their codes differ."""
     if codes[-1] in (ExitCode.PAUSED, ExitCode.INTERRUPTED):
         return codes[-1]
-    others = {code for code in codes if code is not ExitCode.OK}
-    return ExitCode.FAILED if len(others) > 1 else max(others, default=ExitCode.OK)
+    failures = {code for code in codes if code is not ExitCode.OK}
+    return ExitCode.FAILED if len(failures) > 1 else max(failures, default=ExitCode.OK)
 
 
 def _show_forecast(request: RunRequest, display: RunDisplay, *, as_json: bool) -> int:

@@ -88,7 +88,7 @@ def _check_calls(project: Project, run: Budget) -> Iterator[ManifestFinding]:
     min_calls = _count_calls(project)
     total = min_calls.pop(_TOTAL, 0)
     if run.calls is not None and run.origin and run.calls < total:
-        message = f"the tasks need at least {total:,} calls, but the run allows {run.calls:,}"
+        message = f"the tasks need at least {total:,} calls, but the run's budget allows {run.calls:,}"
         yield run.origin.at("calls").finding("F603", message)
     for name, count in sorted(min_calls.items()):
         agent = project.agent(name)

@@ -28,11 +28,15 @@ class SpanFault(StrEnum):
 
 
 _REMARKS = {
-    SpanFault.MALFORMED: "with an id that is not 32 (trace) or 16 (span) hexadecimal digits",
+    SpanFault.MALFORMED: "with a malformed id (expected 32 hexadecimal digits for a trace, 16 for a span)",
     SpanFault.DUPLICATE: "with the id of another span; references to the id resolve to the first",
     SpanFault.OWN_PARENT: "with itself as parent",
-    SpanFault.LOOP: "in a loop of parents",
+    SpanFault.LOOP: "in a parent cycle",
 }
+
+
+def _records(number: int) -> str:
+    return f"{number:,} record" if number == 1 else f"{number:,} records"
 
 
 def span_key(span: Mapping[str, Any]) -> Key | None:
@@ -105,9 +109,9 @@ class Tree:
     def remarks(self) -> Iterator[str]:
         """Notes for a reader of the ledger. Call it after `order`, which finds some of the faults."""
         if self.errors:
-            yield f"{self.errors:,} with status error"
+            yield f"{_records(self.errors)} with status error"
         counts = Counter(fault for faults in self._faults.values() for fault in faults)
-        yield from (f"{counts[fault]:,} {_REMARKS[fault]}" for fault in SpanFault if counts[fault])
+        yield from (f"{_records(counts[fault])} {_REMARKS[fault]}" for fault in SpanFault if counts[fault])
 
     def _add_fault(self, number: int, fault: SpanFault) -> None:
         self._faults.setdefault(number, []).append(fault)

@@ -53,7 +53,7 @@ def read_json(text: JsonText, *, is_wide: bool = False) -> Any:
     except json.JSONDecodeError as error:
         raise SourceError(text.file, _location(text, characters, error.pos), _description(error, characters)) from error
     except RecursionError as error:
-        raise SourceError(text.file, f"line {text.line}", "nested too deep") from error
+        raise SourceError(text.file, f"line {text.line}", "nested too deeply") from error
     except (_RefusedError, ValueError) as error:
         offset, sentence = _first_fault(characters, is_wide=is_wide) or (0, "invalid JSON")
         raise SourceError(text.file, _location(text, characters, offset), sentence) from error

@@ -24,7 +24,7 @@ def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int) -> Parsed
     text = file.document()
     artifact = read_json(text)
     if not isinstance(artifact, dict) or not isinstance(artifact.get(TRANSCRIPT), list):
-        raise SourceError(text.file, "", f"not an artifact of symposium: it has no '{TRANSCRIPT}'")
+        raise SourceError(text.file, "", f"not a symposium artifact: '{TRANSCRIPT}' is missing or is not a list")
     spool.add(_session_record(text, artifact))
     numbers: dict[str, int] = {}
     for index, message in enumerate(artifact[TRANSCRIPT]):

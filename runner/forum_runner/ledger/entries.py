@@ -15,7 +15,7 @@ from forum_runner.ledger.entry_values import (
     Amount,
     BodyName,
     BodyReference,
-    BudgetAmount,
+    BudgetResource,
     BudgetScope,
     CallError,
     CallStatus,
@@ -28,11 +28,11 @@ from forum_runner.ledger.entry_values import (
     ImportedRecords,
     Kind,
     Label,
-    Ordinal,
     OutputName,
     PauseReason,
+    PositiveInt,
     Reservation,
-    ReservedAmount,
+    ReservedResource,
     ReusedRun,
     RunId,
     RunMode,
@@ -42,7 +42,7 @@ from forum_runner.ledger.entry_values import (
     TaskId,
     TaskState,
     TierName,
-    Time,
+    Timestamp,
     TornTail,
     VerdictValue,
 )
@@ -149,7 +149,7 @@ class TaskStarted(EntryData, frozen=True):
 
     adapter: Label
     agent: Label
-    attempt: Ordinal
+    attempt: PositiveInt
     fingerprint: Digest
     reserved: Reservation
     task: TaskId
@@ -160,7 +160,7 @@ class TaskFinished(EntryData, frozen=True, kw_only=True):
     kind = "task.finished"
     bodies = frozenset({"output", "reply", "stderr", "detail"})
 
-    attempt: Ordinal
+    attempt: PositiveInt
     error: CallError | None = None
     executable: Digest | None = None
     exit_status: Annotated[int, Meta(ge=-255, le=2**32 - 1)] | None = None
@@ -180,7 +180,7 @@ class TaskFinished(EntryData, frozen=True, kw_only=True):
 class TaskLost(EntryData, frozen=True):
     kind = "task.lost"
 
-    attempt: Ordinal
+    attempt: PositiveInt
     task: TaskId
 
 
@@ -229,7 +229,7 @@ class GateOpened(EntryData, frozen=True, kw_only=True):
     kind = "gate.opened"
     bodies = required_bodies = frozenset({"displayed"})
 
-    deadline: Time | None = None
+    deadline: Timestamp | None = None
     task: TaskId
 
 
@@ -250,7 +250,7 @@ class VerdictAsked(EntryData, frozen=True, kw_only=True):
 
     adapter: Label | None = None
     agent: Label | None = None
-    attempt: Ordinal
+    attempt: PositiveInt
     by: Literal["command", "agent"]
     check: Amount
     reserved: Reservation
@@ -267,7 +267,7 @@ class VerdictGiven(EntryData, frozen=True, kw_only=True):
     kind = "verdict.given"
     bodies = frozenset({"reason", "reply", "detail"})
 
-    attempt: Ordinal
+    attempt: PositiveInt
     by: Literal["schema", "command", "agent"]
     check: Amount
     error: CallError | None = None
@@ -285,7 +285,7 @@ class VerdictGiven(EntryData, frozen=True, kw_only=True):
 class VerdictLost(EntryData, frozen=True):
     kind = "verdict.lost"
 
-    attempt: Ordinal
+    attempt: PositiveInt
     check: Amount
     task: TaskId
 
@@ -301,7 +301,7 @@ class EscalationRaised(EntryData, frozen=True):
 class BudgetStopped(EntryData, frozen=True, kw_only=True):
     kind = "budget.stopped"
 
-    amount: BudgetAmount
+    amount: BudgetResource
     limit: Amount
     name: TaskId | None = None
     needed: Amount
@@ -316,8 +316,8 @@ class BudgetStopped(EntryData, frozen=True, kw_only=True):
 class BudgetExceeded(EntryData, frozen=True):
     kind = "budget.exceeded"
 
-    amount: ReservedAmount
-    attempt: Ordinal
+    amount: ReservedResource
+    attempt: PositiveInt
     reserved: Amount
     task: TaskId
     used: Amount
@@ -348,7 +348,7 @@ class Entry(EntryValue, Generic[Data_co], frozen=True):
     """One line of a ledger. The data of a user kind is a mapping."""
 
     actor: Actor
-    at: Time
+    at: Timestamp
     bodies: Annotated[dict[BodyName, BodyReference], Meta(max_length=MAX_BODIES)]
     causes: Annotated[tuple[Amount, ...], Meta(max_length=MAX_CAUSES)]
     data: Data_co

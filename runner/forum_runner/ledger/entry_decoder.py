@@ -15,7 +15,7 @@ from msgspec import inspect
 
 from forum_runner.canonical import MAX_INTEGER
 from forum_runner.ledger.entries import KINDS, USER_PREFIX, AnyEntry, Entry, EntryData
-from forum_runner.ledger.entry_values import Actor, BodyName, Digest, Kind, MediaType, RunId, Time
+from forum_runner.ledger.entry_values import Actor, BodyName, Digest, Kind, MediaType, RunId, Timestamp
 from forum_runner.ledger.layout import MAX_DEPTH, MAX_LINE_BYTES
 
 _KIND = b'"kind":"'
@@ -170,4 +170,4 @@ def _fullmatch(schema: Mapping[str, str] | None) -> _Check:
 
 _is_digest = _matches(Digest)
 _is_kind = _matches(Kind)
-_is_time = _matches(Time)
+_is_time = _matches(Timestamp)

@@ -45,7 +45,7 @@ class InclusionPath:
         self._siblings.add(self._size, leaf)
         self._size += 1
 
-    def path(self) -> tuple[bytes, ...]:
+    def hashes(self) -> tuple[bytes, ...]:
         return tuple(self._siblings.roots())
 
 
@@ -67,7 +67,7 @@ class ConsistencyPath:
             self._siblings.add(self._size, leaf)
         self._size += 1
 
-    def path(self) -> tuple[bytes, ...]:
+    def hashes(self) -> tuple[bytes, ...]:
         if self._siblings is None or self._size == self._from_size:
             return ()
         start = [] if _is_power_of_two(self._from_size) else [self._siblings.subtree.root()]

@@ -49,7 +49,7 @@ class Note:
     text: str
     signatures: tuple[Signature, ...] = ()
 
-    def write(self) -> bytes:
+    def encode(self) -> bytes:
         lines = "".join(signature.line() for signature in self.signatures)
         return f"{self.text}\n{lines}".encode() if lines else self.text.encode()
 
@@ -70,7 +70,7 @@ class VerifierKey:
     public: bytes
 
     @classmethod
-    def read(cls, text: str) -> VerifierKey:
+    def parse(cls, text: str) -> VerifierKey:
         if text.startswith(_PRIVATE):
             raise MalformedKeyError("it is a private key; give the public key")
         name, key_id, public = _split_key(text)
@@ -79,7 +79,7 @@ class VerifierKey:
             raise MalformedKeyError("its id does not match its name and key")
         return key
 
-    def write(self) -> str:
+    def encode(self) -> str:
         return f"{self.name}+{self.id.hex()}+{_to_base64(_ED25519 + self.public)}"
 
     @property
@@ -112,7 +112,7 @@ class SignerKey:
         return cls(name, random(KEY_BYTES))
 
     @classmethod
-    def read(cls, text: str) -> SignerKey:
+    def parse(cls, text: str) -> SignerKey:
         if not text.startswith(_PRIVATE):
             _split_key(text)
             raise MalformedKeyError("it is a public key; give the private key")
@@ -122,7 +122,7 @@ class SignerKey:
             raise MalformedKeyError("its id does not match its name and key")
         return key
 
-    def write(self) -> str:
+    def encode(self) -> str:
         return f"{_PRIVATE}{self.name}+{self.verifier().id.hex()}+{_to_base64(_ED25519 + self.seed)}"
 
     def verifier(self) -> VerifierKey:

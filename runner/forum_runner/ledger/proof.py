@@ -45,7 +45,8 @@ class InclusionProof:
     path: tuple[bytes, ...]
 
     def claim(self) -> str:
-        return f"entry {self.seq} is among the first {self.checkpoint.size} entries of run {self.checkpoint.run}"
+        size, run = self.checkpoint.size, self.checkpoint.run
+        return f"the enclosed line is entry {self.seq} of run {run} (checkpoint of its first {size} entries)"
 
     def is_valid(self) -> bool:
         size, root = self.checkpoint.size, self.checkpoint.root
@@ -85,7 +86,7 @@ class ConsistencyProof:
 Proof = InclusionProof | ConsistencyProof
 
 
-def write_proof(proof: Proof, note: Note) -> bytes:
+def serialize_proof(proof: Proof, note: Note) -> bytes:
     """The document in RFC 8785 form, and LF. `note` is the proof's checkpoint, signed or not."""
     checkpoint = proof.checkpoint
     shared = {
@@ -94,7 +95,7 @@ def write_proof(proof: Proof, note: Note) -> bytes:
         "size": checkpoint.size,
         "root": checkpoint.root.hex(),
         "path": [node.hex() for node in proof.path],
-        "checkpoint": note.write().decode(),
+        "checkpoint": note.encode().decode(),
     }
     return canonical({**shared, **proof.members()}) + b"\n"
 

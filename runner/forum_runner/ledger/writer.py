@@ -303,7 +303,7 @@ class LedgerWriter:
             self._state.sealed_as = facts
             checkpoint = Checkpoint(self.run, self.size, self._root())
         self.commit()
-        write_file(self.directory / CHECKPOINT, checkpoint.note().write())
+        write_file(self.directory / CHECKPOINT, checkpoint.note().encode())
         return seq
 
     def _root(self) -> bytes:

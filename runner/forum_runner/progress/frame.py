@@ -15,7 +15,7 @@ from forum_runner.ledger.clock import read_time
 from forum_runner.progress.bars import budget_bar, state_bar
 from forum_runner.progress.run_view import RunView
 from forum_runner.report.amounts import clip, duration, money
-from forum_runner.report.budget_text import AMOUNTS, usage_of_limit, used_amount
+from forum_runner.report.budget_text import RESOURCES, used_amount, used_of_limit
 from forum_runner.report.paint import STATE_COLORS
 
 _MAX_TASKS = 12
@@ -134,13 +134,13 @@ def _task(view: RunView, task: TaskHistory, name: str, now_us: int, screen: Scre
 def _budgets(view: RunView, now_us: int, screen: Screen) -> Iterator[Text]:
     history, limits = view.history, view.context.limits
     reserved = history.reserved
-    for name in (name for name in AMOUNTS if name in limits):
+    for name in (name for name in RESOURCES if name in limits):
         limit = limits[name]
         used = history.active_us_at(now_us) // 1_000 if name == "wall_ms" else used_amount(history.usage, name)
         reservation = used_amount(reserved, name)
         line = Text(f"{'budget':<9} ")
         line.append_text(budget_bar(used, reservation, limit, screen.bar_width, is_ascii=screen.is_ascii))
-        line.append(f" {usage_of_limit(name, used, limit)}")
+        line.append(f" {used_of_limit(name, used, limit)}")
         yield line.append(
             f", {money(reservation) if name == 'micro_usd' else f'{reservation:,}'} reserved" if reservation else ""
         )

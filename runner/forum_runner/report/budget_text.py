@@ -10,7 +10,7 @@ from forum_runner.ledger.read_entry import amount, text
 from forum_runner.report import counted
 from forum_runner.report.amounts import clip, duration, money
 
-AMOUNTS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms")
+RESOURCES = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms")
 _NOUNS = {
     "calls": "call",
     "input_tokens": "input token",
@@ -30,15 +30,14 @@ def quantity(name: str, number: int) -> str:
     return counted(number, noun) if noun else f"{number:,} {clip(name)}"
 
 
-def usage_of_limit(name: str, used: int, limit: int) -> str:
+def used_of_limit(name: str, used: int, limit: int) -> str:
     """A used amount and its limit: `830 of 2,200 tokens`, `$0.0042 of $0.0100`."""
-    first = quantity(name, used) if name in ("micro_usd", "wall_ms") else f"{used:,}"
-    return f"{first} of {quantity(name, limit)}"
+    return f"{_number_text(name, used)} of {quantity(name, limit)}"
 
 
 def used_amount(usage: UsageTotals, name: str) -> int:
     """The used amount with this name; 0 for an unknown name."""
-    return int(getattr(usage, name)) if name in AMOUNTS else 0
+    return int(getattr(usage, name)) if name in RESOURCES else 0
 
 
 def usage_text(usage: Mapping[str, Any] | UsageTotals) -> str:
@@ -51,24 +50,23 @@ def usage_text(usage: Mapping[str, Any] | UsageTotals) -> str:
 
 
 def stop_text(data: Mapping[str, Any]) -> str:
-    """Describes a `budget.stopped`: `budget of the run: 990 of 3,000 tokens used, 1,400 more tokens needed`."""
+    """Describes a `budget.stopped`: `budget of the run: 2,370 of 2,600 tokens used; the next call needs 293`."""
     scope, name, resource = text(data, "scope") or "?", text(data, "name"), text(data, "amount") or "?"
     owner = f"{clip(scope)} '{clip(name, 80)}'" if name is not None else clip(scope)
-    used = usage_of_limit(resource, amount(data, "used"), amount(data, "limit"))
+    used = used_of_limit(resource, amount(data, "used"), amount(data, "limit"))
     # For time, `needed` is the call's timeout, and few calls take that long.
-    is_meaningful = resource != "wall_ms" and amount(data, "needed") > 0
-    needed = f", {_more(resource, amount(data, 'needed'))} needed" if is_meaningful else ""
+    shows_needed = resource != "wall_ms" and amount(data, "needed") > 0
+    needed = f"; the next call needs {_number_text(resource, amount(data, 'needed'))}" if shows_needed else ""
     return f"budget of the {owner}: {used} used{needed}"
 
 
-def _more(name: str, number: int) -> str:
-    """`1,400 more tokens`, `$0.0042 more`."""
-    noun = _NOUNS.get(name)
-    return counted(number, f"more {noun}") if noun else f"{quantity(name, number)} more"
+def _number_text(name: str, number: int) -> str:
+    """An amount without the name of its unit: `1,400`, `$0.0042`, `2.2s`."""
+    return quantity(name, number) if name in ("micro_usd", "wall_ms") else f"{number:,}"
 
 
 def excess_text(data: Mapping[str, Any]) -> str:
-    """Describes a `budget.exceeded`: `attempt 2 used $0.0042, but reserved $0.0040`."""
+    """Describes a `budget.exceeded`: `attempt 2 used $0.0042, more than the $0.0040 reserved`."""
     resource = text(data, "amount") or "?"
     used, reserved = (quantity(resource, amount(data, part)) for part in ("used", "reserved"))
-    return f"attempt {amount(data, 'attempt'):,} used {used}, but reserved {reserved}"
+    return f"attempt {amount(data, 'attempt'):,} used {used}, more than the {reserved} reserved"

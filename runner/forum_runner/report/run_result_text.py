@@ -11,7 +11,7 @@ from forum_runner.ledger.layout import OUTPUTS
 from forum_runner.ledger.read_entry import amount, text
 from forum_runner.report import counted, join_lines
 from forum_runner.report.amounts import clip, duration, moment
-from forum_runner.report.budget_text import AMOUNTS, quantity, usage_of_limit, used_amount
+from forum_runner.report.budget_text import RESOURCES, quantity, used_amount, used_of_limit
 from forum_runner.report.entry_text import entry_text
 from forum_runner.report.paint import STATE_COLORS, painted
 from forum_runner.report.run_commands import command_line, gate_lines, verify_line
@@ -67,10 +67,10 @@ def spent_text(result: RunResult) -> str:
     """The used amounts, each with its limit if the run has one."""
     usage, limits = result.history.usage, result.context.limits
     words = []
-    for name in AMOUNTS:
+    for name in RESOURCES:
         used = result.history.active_ms if name == "wall_ms" else used_amount(usage, name)
         if name in limits:
-            words.append(usage_of_limit(name, used, amount(limits, name)))
+            words.append(used_of_limit(name, used, amount(limits, name)))
         elif name in ("calls", "tokens") or (name == "micro_usd" and used):
             words.append(quantity(name, used))
     return ", ".join([*words, f"{duration(usage.wall_ms)} total call time"])

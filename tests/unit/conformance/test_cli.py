@@ -76,8 +76,8 @@ def test_an_invalid_run_directory_exits_3_and_names_the_first_bad_seq(command: C
     assert code == 3
     assert out.splitlines() == [
         "invalid: 10 entries, run 01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f, passed",
-        "  1 bytes      fail, first bad seq 4",
-        "  2 chain      fail, first bad seq 5",
+        "  1 bytes      fail, first failure at seq 4",
+        "  2 chain      fail, first failure at seq 5",
         "  3 bodies     not checked: level 1 or 2 failed",
         "  4 semantics  not checked: level 1 or 2 failed",
         "  5 seal       not checked: level 1 or 2 failed",

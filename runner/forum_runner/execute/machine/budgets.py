@@ -9,8 +9,8 @@ from msgspec import Struct, structs
 
 from forum_runner.wave_plan.wave_plan_reader import NO_PRICES, TokenPrices, WavePlan
 
-AMOUNTS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms")
-CALLS, INPUT, OUTPUT, TOKENS, MONEY, BYTES, WALL = range(len(AMOUNTS))
+RESOURCES = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms")
+CALLS, INPUT, OUTPUT, TOKENS, MONEY, BYTES, WALL = range(len(RESOURCES))
 TOTALS = ("input_tokens", "cached_input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms")
 
 # A call whose answer is limited to fewer tokens is not made.
@@ -21,7 +21,7 @@ Amounts = tuple[int, int, int, int, int, int, int]
 
 
 class Account:
-    """One budget: what finished calls used (`charged`) and open calls reserve (`held`), in the order of AMOUNTS."""
+    """One budget: what finished calls used (`charged`) and open calls reserve (`held`), in the order of RESOURCES."""
 
     __slots__ = ("charged", "held", "limits", "name", "scope")
 
@@ -29,10 +29,10 @@ class Account:
         self.scope = scope
         self.name = name
         # The run's wall time is not the sum of its calls': the machine watches the clock for that.
-        kept = [amount for amount in AMOUNTS if amount in limits and (scope, amount) != ("run", "wall_ms")]
-        self.limits = [(AMOUNTS.index(amount), limits[amount]) for amount in kept]
-        self.charged = [0] * len(AMOUNTS)
-        self.held = [0] * len(AMOUNTS)
+        kept = [amount for amount in RESOURCES if amount in limits and (scope, amount) != ("run", "wall_ms")]
+        self.limits = [(RESOURCES.index(amount), limits[amount]) for amount in kept]
+        self.charged = [0] * len(RESOURCES)
+        self.held = [0] * len(RESOURCES)
 
     def left(self, amount: int, limit: int) -> int:
         return limit - self.charged[amount] - self.held[amount]
@@ -50,7 +50,7 @@ class Shortage(Struct, frozen=True):
 
     def facts(self) -> dict[str, Any]:
         """The data of a `budget.stopped` entry."""
-        facts: dict[str, Any] = {"scope": self.account.scope, "amount": AMOUNTS[self.amount], "limit": self.limit}
+        facts: dict[str, Any] = {"scope": self.account.scope, "amount": RESOURCES[self.amount], "limit": self.limit}
         if self.account.scope != "run":
             facts["name"] = self.account.name
         return {**facts, "used": self.used, "needed": self.needed}

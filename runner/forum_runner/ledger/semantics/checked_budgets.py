@@ -9,21 +9,21 @@ from forum_runner.ledger.verification.report import Violation
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
-AMOUNTS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes")
+RESOURCES = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes")
 _SUMS = ("input_tokens", "cached_input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms")
 
 Amounts = tuple[int, int, int, int, int, int]
 
 
 class _Account:
-    """One budget: the sum of charges and open reservations, in the order of AMOUNTS."""
+    """One budget: the sum of charges and open reservations, in the order of RESOURCES."""
 
     __slots__ = ("limits", "name", "used")
 
     def __init__(self, name: str, limits: Mapping[str, int]) -> None:
         self.name = name
-        self.limits = [(AMOUNTS.index(amount), limit) for amount, limit in limits.items() if amount in AMOUNTS]
-        self.used = [0] * len(AMOUNTS)
+        self.limits = [(RESOURCES.index(amount), limit) for amount, limit in limits.items() if amount in RESOURCES]
+        self.used = [0] * len(RESOURCES)
 
 
 class CheckedBudgets:
@@ -79,4 +79,4 @@ def _amounts(values: Reservation | CallUsage, calls: int) -> Amounts:
 
 def _excess(account: _Account, amount: int, needed: int, limit: int) -> str:
     total = account.used[amount] + needed
-    return f"{needed:,} more {AMOUNTS[amount]} bring {account.name} to {total:,}; the limit is {limit:,}"
+    return f"{needed:,} more {RESOURCES[amount]} bring {account.name} to {total:,}; the limit is {limit:,}"

@@ -58,7 +58,7 @@ def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_s
     comparison.finish()
     if archive.is_torn or comparison.has_unnamed_tail:
         where = comparison.named_end
-        findings.add("L310", None, f"no entry refers to the end of {BODIES}, from byte {where} on")
+        findings.add("L310", None, f"{BODIES} has data from byte {where} on that no entry refers to")
     elif is_sealed and not archive.is_ended:
         findings.add("L310", None, f"the ledger is sealed, but {BODIES} lacks the end of an archive")
     return comparison.named_end

@@ -29,7 +29,7 @@ def test_an_integer_in_a_proof_must_be_written_as_one(came: bytes, shown_value: 
     [
         (b'{"size":8,"size":7}', "a key is repeated"),
         (b'{"size":NaN}', "NaN is not JSON"),
-        (b"[" * 100_000, "nested too deep"),
+        (b"[" * 100_000, "nested too deeply"),
     ],
 )
 def test_a_proof_is_one_document(came: bytes, problem: str) -> None:

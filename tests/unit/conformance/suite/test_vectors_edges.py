@@ -28,7 +28,7 @@ def test_a_name_outside_the_folder_is_refused(tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (b"[" * 100_000 + b"]" * 100_000, "nested too deep"),
+        (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
         (b"[" * 65 + b"]" * 65, "it is nested more than 64 deep"),
         (b'{"id":"a/a","id":"a/a"}', "a key is repeated"),
         (b"NaN", "NaN is not JSON"),

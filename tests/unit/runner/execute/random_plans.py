@@ -29,7 +29,7 @@ LADDERS: dict[str, list[tuple[str, str]]] = {
     "editor": [("cheap", "tool"), ("frontier", "large")],
     "critic": [("capable", "middle")],
 }
-AMOUNTS = {
+RESOURCES = {
     "calls": (1, 12),
     "input_tokens": (100, 6_000),
     "output_tokens": (8, 600),
@@ -166,7 +166,7 @@ def _policy(d: Draw) -> JsonObject:
 
 
 def _budget(d: Draw, percent: int) -> JsonObject:
-    return {amount: d.integer(*AMOUNTS[amount]) for amount in d.some(sorted(AMOUNTS), percent)}
+    return {amount: d.integer(*RESOURCES[amount]) for amount in d.some(sorted(RESOURCES), percent)}
 
 
 def _retry(d: Draw) -> JsonObject:

@@ -92,24 +92,24 @@ def valid_span(id_: str, parent: str | None = None, **fields: Any) -> dict[str, 
 
 FAULTS: dict[str, tuple[list[dict[str, Any]], list[str | None], list[str]]] = {
     "no fault": ([valid_span(A), valid_span(B, A), valid_span(C, "00000000000000ff")], [None, None, None], []),
-    "its own parent": ([valid_span(A, A)], ["own parent"], ["1 with itself as parent"]),
+    "its own parent": ([valid_span(A, A)], ["own parent"], ["1 record with itself as parent"]),
     "a loop and a child of the loop": (
         [valid_span(A, B), valid_span(B, A), valid_span(C, A)],
         ["parent loop", "parent loop", None],
-        ["2 in a loop of parents"],
+        ["2 records in a parent cycle"],
     ),
     "a duplicate id in upper and lower case": (
         [valid_span(A), valid_span(A.upper()), valid_span(B, A)],
         [None, "duplicate id", None],
-        ["1 with the id of another span; references to the id resolve to the first"],
+        ["1 record with the id of another span; references to the id resolve to the first"],
     ),
     "ids in base64, too short, and not hexadecimal": (
         [valid_span("7uGbfsPBsXM="), valid_span(A, A[1:]), valid_span(B, traceId="x" * 32)],
         ["malformed id"] * 3,
-        ["3 with an id that is not 32 (trace) or 16 (span) hexadecimal digits"],
+        ["3 records with a malformed id (expected 32 hexadecimal digits for a trace, 16 for a span)"],
     ),
     "an all-zero parent means no parent": ([valid_span(A, "0" * 16)], [None], []),
-    "status error in the source": ([valid_span(A, status={"code": 2})], [None], ["1 with status error"]),
+    "status error in the source": ([valid_span(A, status={"code": 2})], [None], ["1 record with status error"]),
 }
 
 

@@ -58,7 +58,7 @@ def test_the_same_key_may_appear_in_two_objects_and_as_a_value() -> None:
         ("[-Infinity]", "line 7, column 2", "-Infinity is not JSON"),
         ('{"a":1', "line 7, column 7", "truncated: the JSON text ends too early"),
         ('{"a":"1', "line 7, column 6", "truncated: a string is not closed"),
-        ("[" * 5_000, "line 7", "nested too deep"),
+        ("[" * 5_000, "line 7", "nested too deeply"),
         ("[1] 2", "line 7, column 5", "invalid JSON: extra data"),
     ],
 )

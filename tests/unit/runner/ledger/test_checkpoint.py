@@ -26,7 +26,7 @@ KEY = SignerKey("witness", bytes(32))
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001")
 def test_a_checkpoint_is_three_lines() -> None:
-    assert CHECKPOINT.note().write() == TEXT.encode()
+    assert CHECKPOINT.note().encode() == TEXT.encode()
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001", "LEDGER-CHECKPOINT-002")
@@ -35,7 +35,7 @@ def test_a_written_checkpoint_is_read_back_unchanged(size: int, root: bytes, is_
     checkpoint = Checkpoint(RUN, size, root)
     note = checkpoint.note().signed_by(KEY) if is_signed else checkpoint.note()
 
-    assert read_checkpoint(note.write()) == (checkpoint, note)
+    assert read_checkpoint(note.encode()) == (checkpoint, note)
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001")
@@ -88,7 +88,7 @@ def test_a_changed_byte_is_malformed_or_another_checkpoint(at: int, byte: int) -
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002")
 def test_a_signed_text_that_is_not_a_checkpoint_is_malformed() -> None:
-    data = CHECKPOINT.note().signed_by(KEY).write().replace(b"\n7\n", b"\n7\nmore\n")
+    data = CHECKPOINT.note().signed_by(KEY).encode().replace(b"\n7\n", b"\n7\nmore\n")
 
     with pytest.raises(MalformedCheckpointError, match="its text is not three lines"):
         read_checkpoint(data)
@@ -96,7 +96,7 @@ def test_a_signed_text_that_is_not_a_checkpoint_is_malformed() -> None:
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
 def test_a_checkpoint_must_be_signed_by_the_given_key() -> None:
-    signed = CHECKPOINT.note().signed_by(KEY).write()
+    signed = CHECKPOINT.note().signed_by(KEY).encode()
     stranger = SignerKey("stranger", bytes(32)).verifier()
 
     assert open_checkpoint(signed, KEY.verifier()) == CHECKPOINT
@@ -109,7 +109,7 @@ def test_a_checkpoint_must_be_signed_by_the_given_key() -> None:
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002", "LEDGER-CHECKPOINT-003")
 def test_a_text_changed_after_signing_is_not_signed() -> None:
-    changed = CHECKPOINT.note().signed_by(KEY).write().replace(b"\n7\n", b"\n8\n")
+    changed = CHECKPOINT.note().signed_by(KEY).encode().replace(b"\n7\n", b"\n8\n")
 
     opened = open_checkpoint(changed, KEY.verifier())
 

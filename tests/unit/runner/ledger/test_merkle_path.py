@@ -52,14 +52,14 @@ def inclusion(index: int, size: int) -> Path:
     builder = InclusionPath(index)
     for leaf in LEAVES[:size]:
         builder.add(leaf)
-    return builder.path()
+    return builder.hashes()
 
 
 def consistency(from_size: int, size: int) -> Path:
     builder = ConsistencyPath(from_size)
     for leaf in LEAVES[:size]:
         builder.add(leaf)
-    return builder.path()
+    return builder.hashes()
 
 
 @pytest.mark.parametrize("size", range(1, MAX_SIZE + 1))

@@ -30,33 +30,33 @@ def key_of(name: str, seed: bytes) -> SignerKey:
 
 
 def test_signing_reproduces_the_go_example_exactly() -> None:
-    assert Note(TEXT).signed_by(SignerKey.read(PRIVATE)).write() == NOTE
+    assert Note(TEXT).signed_by(SignerKey.parse(PRIVATE)).encode() == NOTE
 
 
 def test_the_go_example_verifies_with_its_public_key() -> None:
     note = read_note(NOTE)
 
     assert note.text == TEXT
-    assert note.is_signed_by(VerifierKey.read(PUBLIC))
+    assert note.is_signed_by(VerifierKey.parse(PUBLIC))
 
 
 def test_the_public_key_of_the_go_example_is_derived_from_the_private_key() -> None:
-    assert SignerKey.read(PRIVATE).verifier().write() == PUBLIC
+    assert SignerKey.parse(PRIVATE).verifier().encode() == PUBLIC
 
 
 @given(NAMES, SEEDS)
 def test_a_written_key_is_read_back_unchanged(name: str, seed: bytes) -> None:
     key = key_of(name, seed)
 
-    assert SignerKey.read(key.write()) == key
-    assert VerifierKey.read(key.verifier().write()) == key.verifier()
+    assert SignerKey.parse(key.encode()) == key
+    assert VerifierKey.parse(key.verifier().encode()) == key.verifier()
 
 
 @given(NAMES, SEEDS, st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"])))
 def test_a_key_verifies_exactly_the_text_it_signed(name: str, seed: bytes, text: str) -> None:
     key = key_of(name, seed)
 
-    note = read_note(Note(f"{text}\n").signed_by(key).write())
+    note = read_note(Note(f"{text}\n").signed_by(key).encode())
 
     assert note.is_signed_by(key.verifier())
     assert not Note(f"{text}.\n", note.signatures).is_signed_by(key.verifier())
@@ -65,21 +65,21 @@ def test_a_key_verifies_exactly_the_text_it_signed(name: str, seed: bytes, text:
 def test_signatures_by_other_keys_are_ignored() -> None:
     stranger, namesake = key_of("stranger", bytes(32)), key_of("PeterNeumann", bytes(32))
 
-    note = read_note(Note(TEXT).signed_by(stranger).signed_by(namesake).signed_by(SignerKey.read(PRIVATE)).write())
-    with_invalid_others = Note("other\n", note.signatures[:2]).signed_by(SignerKey.read(PRIVATE))
+    note = read_note(Note(TEXT).signed_by(stranger).signed_by(namesake).signed_by(SignerKey.parse(PRIVATE)).encode())
+    with_invalid_others = Note("other\n", note.signatures[:2]).signed_by(SignerKey.parse(PRIVATE))
 
-    assert note.is_signed_by(VerifierKey.read(PUBLIC))
-    assert with_invalid_others.is_signed_by(VerifierKey.read(PUBLIC))
+    assert note.is_signed_by(VerifierKey.parse(PUBLIC))
+    assert with_invalid_others.is_signed_by(VerifierKey.parse(PUBLIC))
 
 
 def test_a_note_without_a_signature_by_the_key_is_not_signed_by_it() -> None:
     note = Note(TEXT).signed_by(key_of("PeterNeumann", bytes(32)))
 
-    assert not note.is_signed_by(VerifierKey.read(PUBLIC))
+    assert not note.is_signed_by(VerifierKey.parse(PUBLIC))
 
 
 def test_every_signature_by_the_key_must_be_valid() -> None:
-    key = SignerKey.read(PRIVATE)
+    key = SignerKey.parse(PRIVATE)
     valid, invalid = key.sign(TEXT), key.sign("other\n")
 
     assert not Note(TEXT, (valid, invalid)).is_signed_by(key.verifier())
@@ -88,15 +88,15 @@ def test_every_signature_by_the_key_must_be_valid() -> None:
 
 @given(st.integers(0, 8 * 64 - 1))
 def test_a_signature_with_one_changed_bit_is_invalid(bit: int) -> None:
-    value = bytearray(SignerKey.read(PRIVATE).sign(TEXT).value)
+    value = bytearray(SignerKey.parse(PRIVATE).sign(TEXT).value)
     value[bit // 8] ^= 1 << bit % 8
 
-    assert not VerifierKey.read(PUBLIC).verifies(bytes(value), TEXT)
+    assert not VerifierKey.parse(PUBLIC).verifies(bytes(value), TEXT)
 
 
 @pytest.mark.parametrize("length", [0, 63, 65])
 def test_a_signature_of_another_length_is_invalid(length: int) -> None:
-    assert not VerifierKey.read(PUBLIC).verifies(bytes(length), TEXT)
+    assert not VerifierKey.parse(PUBLIC).verifies(bytes(length), TEXT)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_malformed_note_is_rejected(data: bytes) -> None:
 )
 def test_a_malformed_public_key_is_rejected(text: str, reason: str) -> None:
     with pytest.raises(MalformedKeyError) as caught:
-        VerifierKey.read(text)
+        VerifierKey.parse(text)
 
     assert str(caught.value).startswith(reason)
 
@@ -159,14 +159,14 @@ def test_a_malformed_public_key_is_rejected(text: str, reason: str) -> None:
 )
 def test_a_malformed_private_key_is_rejected_and_not_shown(text: str, reason: str) -> None:
     with pytest.raises(MalformedKeyError) as caught:
-        SignerKey.read(text)
+        SignerKey.parse(text)
 
     assert str(caught.value).startswith(reason)
     assert text not in str(caught.value)
 
 
 def test_the_repr_of_a_private_key_does_not_show_its_seed() -> None:
-    assert repr(SignerKey.read(PRIVATE)) == "SignerKey(name='PeterNeumann')"
+    assert repr(SignerKey.parse(PRIVATE)) == "SignerKey(name='PeterNeumann')"
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a+b", "a\tb", "a\N{NO-BREAK SPACE}b", "a\nb", "\x00", "\udcff"])
@@ -178,7 +178,7 @@ def test_a_key_name_that_a_note_cannot_contain_is_rejected(name: str) -> None:
 def test_cryptography_is_loaded_only_to_sign_or_verify() -> None:
     program = (
         "import sys\nfrom forum_runner.ledger.note import VerifierKey, read_note\n"
-        f"VerifierKey.read({PUBLIC!r}); read_note({NOTE!r})\nprint('cryptography' in sys.modules)"
+        f"VerifierKey.parse({PUBLIC!r}); read_note({NOTE!r})\nprint('cryptography' in sys.modules)"
     )
 
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"False\n"

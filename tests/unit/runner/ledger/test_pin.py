@@ -54,5 +54,5 @@ def test_a_missing_pin_is_not_an_error(tmp_path: Path) -> None:
 def test_a_file_that_is_not_a_pin_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "pin").write_text("")
 
-    with pytest.raises(UsageError, match="is not a pin: its text is not three lines"):
+    with pytest.raises(UsageError, match="is not a valid pin file: its text is not three lines"):
         read_pin(tmp_path / "pin")

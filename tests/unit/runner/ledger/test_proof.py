@@ -18,7 +18,7 @@ from forum_runner.ledger.layout import leaf_hash
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.ledger.merkle_path import ConsistencyPath, InclusionPath
 from forum_runner.ledger.note import SignerKey
-from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, check_proof, read_proof, write_proof
+from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, check_proof, read_proof, serialize_proof
 from forum_runner.ledger.verification.report import Verdict
 
 pytestmark = pytest.mark.requirement("LEDGER-PROOF-001")
@@ -47,21 +47,21 @@ def checkpoint_of(size: int) -> Checkpoint:
 
 
 def inclusion(seq: int, size: int) -> InclusionProof:
-    path = InclusionPath(seq)
+    builder = InclusionPath(seq)
     for line in LINES[:size]:
-        path.add(leaf_hash(line))
-    return InclusionProof(checkpoint_of(size), seq, LINES[seq], path.path())
+        builder.add(leaf_hash(line))
+    return InclusionProof(checkpoint_of(size), seq, LINES[seq], builder.hashes())
 
 
 def consistency(from_size: int, size: int) -> ConsistencyProof:
-    path = ConsistencyPath(from_size)
+    builder = ConsistencyPath(from_size)
     for line in LINES[:size]:
-        path.add(leaf_hash(line))
-    return ConsistencyProof(checkpoint_of(size), from_size, checkpoint_of(from_size).root, path.path())
+        builder.add(leaf_hash(line))
+    return ConsistencyProof(checkpoint_of(size), from_size, checkpoint_of(from_size).root, builder.hashes())
 
 
 def document_bytes(proof: Proof) -> bytes:
-    return write_proof(proof, proof.checkpoint.note())
+    return serialize_proof(proof, proof.checkpoint.note())
 
 
 def edited(proof: Proof, change: Change) -> bytes:
@@ -218,11 +218,15 @@ def test_a_boolean_is_not_a_seq(value: bool) -> None:
 @pytest.mark.parametrize(
     ("proof", "change", "sentence"),
     [
-        (inclusion(3, 7), set_to("path", []), f"entry 3 is among the first 7 entries of run {RUN}"),
+        (
+            inclusion(3, 7),
+            set_to("path", []),
+            f"the enclosed line is entry 3 of run {RUN} (checkpoint of its first 7 entries)",
+        ),
         (
             inclusion(3, 7),
             entry_with(at="2026-11-15T10:00:00.000000Z"),
-            f"entry 3 is among the first 7 entries of run {RUN}",
+            f"the enclosed line is entry 3 of run {RUN} (checkpoint of its first 7 entries)",
         ),
         (consistency(3, 7), set_to("path", []), f"the ledger of run {RUN} only grew from 3 to 7 entries"),
         (consistency(3, 7), set_to("from_size", 4), f"the ledger of run {RUN} only grew from 4 to 7 entries"),
@@ -266,7 +270,7 @@ def test_a_changed_hash_in_any_path_is_a_finding(data: st.DataObject) -> None:
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
 def test_the_checkpoint_of_a_proof_must_be_signed_by_the_given_key() -> None:
     proof = inclusion(3, 7)
-    signed = write_proof(proof, proof.checkpoint.note().signed_by(KEY))
+    signed = serialize_proof(proof, proof.checkpoint.note().signed_by(KEY))
 
     assert codes(signed, key=KEY.verifier()) == []
     assert codes(document_bytes(proof), key=KEY.verifier()) == ["L510"]
@@ -291,18 +295,18 @@ def test_the_checkpoint_of_a_proof_must_be_signed_by_the_given_key() -> None:
 def test_a_given_checkpoint_must_agree_with_the_proof(
     proof: Proof, checkpoint: Checkpoint, expected: list[str]
 ) -> None:
-    assert codes(document_bytes(proof), checkpoint=checkpoint.note().write()) == expected
+    assert codes(document_bytes(proof), checkpoint=checkpoint.note().encode()) == expected
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
 def test_a_given_checkpoint_is_checked_like_any_other() -> None:
     proof = inclusion(3, 7)
     signed = proof.checkpoint.note().signed_by(KEY)
-    data = write_proof(proof, signed)
+    data = serialize_proof(proof, signed)
 
     assert codes(data, checkpoint=b"forum\n") == ["L506"]
-    assert codes(data, checkpoint=proof.checkpoint.note().write(), key=KEY.verifier()) == ["L510"]
-    assert codes(data, checkpoint=signed.write(), key=KEY.verifier()) == []
+    assert codes(data, checkpoint=proof.checkpoint.note().encode(), key=KEY.verifier()) == ["L510"]
+    assert codes(data, checkpoint=signed.encode(), key=KEY.verifier()) == []
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-004")
@@ -322,6 +326,6 @@ def test_a_pin_must_agree_with_the_proof(pin: Checkpoint, expected: list[str]) -
 
 
 def test_a_checkpoint_of_a_size_outside_the_proof_has_its_own_message() -> None:
-    (finding,) = check_proof(document_bytes(consistency(3, 7)), checkpoint=checkpoint_of(5).note().write()).findings
+    (finding,) = check_proof(document_bytes(consistency(3, 7)), checkpoint=checkpoint_of(5).note().encode()).findings
 
     assert finding.sentence == "the checkpoint has 5 entries; the proof has roots for 3 and 7 only"

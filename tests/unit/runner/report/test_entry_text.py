@@ -147,7 +147,7 @@ def test_lanes_lead_from_an_entry_to_its_causes() -> None:
 @pytest.mark.parametrize(
     ("amount", "needed", "text"),
     [
-        ("tokens", 20, "990 of 1,000 tokens used, 20 more tokens needed"),
+        ("tokens", 20, "990 of 1,000 tokens used; the next call needs 20"),
         ("tokens", 0, "990 of 1,000 tokens used"),
         ("wall_ms", 600_000, "990ms of 1.0s used"),
     ],
@@ -164,8 +164,8 @@ def test_an_exceeded_budget_is_described_in_singular_and_plural() -> None:
     texts = [excess_text({**data, "reserved": reserved}) for reserved in (1, 258)]
 
     assert texts == [
-        "attempt 1 used 300 input tokens, but reserved 1 input token",
-        "attempt 1 used 300 input tokens, but reserved 258 input tokens",
+        "attempt 1 used 300 input tokens, more than the 1 input token reserved",
+        "attempt 1 used 300 input tokens, more than the 258 input tokens reserved",
     ]
 
 
