@@ -51,7 +51,7 @@ class OddAdapter:
     async def block(self, seconds: str = "1000") -> None:
         time.sleep(float(seconds))
 
-    async def block_deaf(self) -> None:
+    async def block_ignoring_signals(self) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(1000)
 

@@ -1,6 +1,6 @@
 """Killing workers of the process engine at any moment leaves a valid ledger and no running process.
 
-FORUM_FAULT_ROUNDS multiplies the number of runs, FORUM_FAULT_SEED changes the moments.
+FORUM_FAULT_ROUNDS multiplies the number of runs, FORUM_FAULT_SEED changes when workers are killed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROSTER: dict[str, Any] = {
     "adapters": {"shell": {**SHELL["adapters"]["shell"], "env": ["PATH", "KEY"]}, "odd": {"type": "x-odd"}},
     "agents": {**SHELL["agents"], "odd": {"adapter": "odd"}},
 }
-QUICK = {"attempts": 2, "backoff": "10ms", "max_backoff": "10ms"}
+FAST_RETRY = {"attempts": 2, "backoff": "10ms", "max_backoff": "10ms"}
 
 
 @pytest.fixture
@@ -41,29 +41,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     return Folder(tmp_path / "work", {"PYTHONPATH": os.pathsep.join(sys.path), "KEY": str(tmp_path)})
 
 
-def odd(behaviour: str, **fields: Any) -> dict[str, Any]:
-    return {"agent": "odd", "instruction": behaviour, "retry": QUICK, **fields}
+def faulty(behavior: str, **fields: Any) -> dict[str, Any]:
+    return {"agent": "odd", "instruction": behavior, "retry": FAST_RETRY, **fields}
 
 
 def tasks() -> dict[str, Any]:
     """Programs, and adapters that block, leak, crash, exit and fork."""
     program = sh(f"{_RECORD_EFFECT}; sleep 0.1; echo done", idempotent=True)
-    leaving = sh(f"{_RECORD_EFFECT}; (setsid sleep 100 &) ; sleep 0.1; echo done", idempotent=True)
+    leaves_daemon = sh(f"{_RECORD_EFFECT}; (setsid sleep 100 &) ; sleep 0.1; echo done", idempotent=True)
     return {
         **{f"program-{number}": program for number in range(4)},
-        "leaving": leaving,
+        "leaves-daemon": leaves_daemon,
         "once": sh(f"{_RECORD_EFFECT}; sleep 0.1; echo done"),
-        "good": odd("succeed 0.1", idempotent=True),
-        "blocks": odd("block 0.2", idempotent=True),
-        "leaks-thread": odd("leak_thread", idempotent=True),
-        "leaks-process": odd("leak_process", idempotent=True),
-        "crashes": odd("crash"),
-        "crashes-again": odd("crash", idempotent=True),
-        "exits": odd("exit"),
-        "leaves": odd("leave", idempotent=True),
-        "forks": odd("fork_and_crash", idempotent=True),
-        "returns-twice": odd("fork_and_return", idempotent=True),
-        "writes-garbage": odd("garbage"),
+        "good": faulty("succeed 0.1", idempotent=True),
+        "blocks": faulty("block 0.2", idempotent=True),
+        "leaks-thread": faulty("leak_thread", idempotent=True),
+        "leaks-process": faulty("leak_process", idempotent=True),
+        "crashes": faulty("crash"),
+        "crashes-again": faulty("crash", idempotent=True),
+        "exits": faulty("exit"),
+        "leaves": faulty("leave", idempotent=True),
+        "forks": faulty("fork_and_crash", idempotent=True),
+        "returns-twice": faulty("fork_and_return", idempotent=True),
+        "writes-garbage": faulty("garbage"),
         "last": sh(f"{_RECORD_EFFECT}; echo done", needs=[{"task": "good", "edge": "order"}], idempotent=True),
     }
 
@@ -86,40 +86,40 @@ def workers_below(runner: int) -> list[int]:
     return workers
 
 
-def kill_workers(process: subprocess.Popen[bytes], moments: random.Random, kills: int) -> int:
-    """Kill at most `kills` workers, until the process ends."""
+def kill_workers(process: subprocess.Popen[bytes], rng: random.Random, max_kills: int) -> int:
+    """Kill up to `max_kills` random workers, and wait until the process ends. Return how many were killed."""
     killed = 0
     deadline_s = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < deadline_s:
-        time.sleep(moments.uniform(0, 0.2))
-        workers = workers_below(process.pid) if killed < kills else []
+        time.sleep(rng.uniform(0, 0.2))
+        workers = workers_below(process.pid) if killed < max_kills else []
         if workers:
             with suppress(ProcessLookupError):
-                os.kill(moments.choice(workers), signal.SIGKILL)
+                os.kill(rng.choice(workers), signal.SIGKILL)
                 killed += 1
     return killed
 
 
 @pytest.mark.parametrize("number", range(2 * ROUNDS))
 def test_a_run_whose_workers_are_killed_is_valid_and_complete(folder: Folder, number: int) -> None:
-    moments = random.Random(f"{SEED}/{number}")  # noqa: S311 - no secret
+    rng = random.Random(f"{SEED}/{number}")  # noqa: S311 - no secret
     folder.write(tasks(), roster=ROSTER, policy={"engine": "process", "on_failure": "continue", "max_parallel": 3})
 
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "none")
-    killed = kill_workers(process, moments, kills=8)
+    killed = kill_workers(process, rng, max_kills=8)
     _, err = process.communicate(timeout=PATIENCE_S)
 
     assert killed > 0
     assert process.returncode == 1, err
     check_valid(folder.path / "run")
-    check_attempts(folder)
+    assert_attempts(folder)
     ends = folder.task_states()
     assert ends["crashes"] == ends["writes-garbage"] == "failed: error"
     assert_nothing_is_left(folder)
 
 
-def check_attempts(folder: Folder) -> None:
-    """Check that every attempt ended once, every program that ran was recorded, and none ran twice."""
+def assert_attempts(folder: Folder) -> None:
+    """Check that every attempt ended once, and that none ran its program twice or without being recorded as started."""
     started = Counter(
         (entry["data"]["task"], entry["data"]["attempt"]) for entry in folder.entries("run", "task.started")
     )
@@ -135,7 +135,7 @@ def check_attempts(folder: Folder) -> None:
 
 
 def assert_nothing_is_left(folder: Folder) -> None:
-    """Wait, because wardens may need a moment to end leftover processes."""
+    """Assert that no process of the run is left. Wardens may need a moment to end leftover processes."""
     deadline_s = time.monotonic() + 20
     while (left := processes_with(str(folder.path.parent))) and time.monotonic() < deadline_s:
         time.sleep(0.1)
@@ -143,7 +143,11 @@ def assert_nothing_is_left(folder: Folder) -> None:
 
 
 def test_a_killed_runner_leaves_nothing_behind_and_can_be_resumed(folder: Folder) -> None:
-    slow = {"slow": sh(f"{_RECORD_EFFECT}; sleep 100"), "blocks": odd("block 100"), "stubborn": odd("block_deaf")}
+    slow = {
+        "slow": sh(f"{_RECORD_EFFECT}; sleep 100"),
+        "blocks": faulty("block 100"),
+        "stubborn": faulty("block_ignoring_signals"),
+    }
     folder.write(slow, roster=ROSTER, policy={"engine": "process", "on_failure": "continue"})
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "none")
     deadline_s = time.monotonic() + PATIENCE_S

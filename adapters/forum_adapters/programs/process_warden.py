@@ -4,11 +4,11 @@ A warden is the parent of one program at a time. It reports how the program ende
 program started: after the program ends, when the adapter sends a byte, or when the channel to the adapter closes, which
 also happens if the adapter dies. After a second byte, it does not wait for a clean exit. The keeper starts once and
 forks the wardens, because the adapter's own process may be large and have threads. A warden whose tree has ended takes
-the next program: a fork for each program would take three times as long as the shortest program.
+the next program: forking for each program would take three times as long as a trivial program runs.
 
 A request is its length in 4 bytes, sent with the program's stdout, stderr and optional stdin, then the fields of
 `pack`, separated by NUL, which no argument can contain. A report is a line: `ended STATUS`, `refused ERRNO`,
-`broken WHY`, `left` (a process could not be ended), and `done` when the warden can take the next request.
+`broken WHY`, `left` (a process of the tree is still alive), and `done` when the warden can take the next request.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from contextlib import suppress
 from forum_adapters.programs.process_tree import ProcessTree, Wakeup, adopt_orphans, kill_strays
 
 _LENGTH_BYTES = 4
-_MAX_FILES = 3
-# A program must not end its warden by a signal to its parent. After SIGKILL, the keeper cleans up.
+_MAX_FDS = 3
+# A program must not be able to kill its warden by sending a signal to its parent. After SIGKILL, the keeper cleans up.
 _IGNORED_SIGNALS = (
     signal.SIGTERM,
     signal.SIGINT,
@@ -64,9 +64,9 @@ class LaunchRequest:
 
     @classmethod
     def unpack(cls, body: bytes) -> LaunchRequest:
-        left, term, kill, count, cwd, program, *rest = body.split(b"\0")
+        stray, term, kill, count, cwd, program, *rest = body.split(b"\0")
         env = dict(variable.split(b"=", 1) for variable in rest[int(count) :])
-        return cls(program, rest[: int(count)], env, cwd, (int(left) / 1000, int(term) / 1000, int(kill) / 1000))
+        return cls(program, rest[: int(count)], env, cwd, (int(stray) / 1000, int(term) / 1000, int(kill) / 1000))
 
 
 def run_keeper(control: socket.socket) -> None:
@@ -80,11 +80,12 @@ def run_keeper(control: socket.socket) -> None:
     while True:
         has_message = wakeup.wait(control.fileno(), None)
         may_have_strays |= _reap_wardens(wardens)
-        # One walk may miss processes. When the processes that it found end, this loop runs again.
+        # One pass over /proc may miss processes. When the processes that it killed exit, SIGCHLD wakes this loop, and
+        # it looks again.
         may_have_strays = may_have_strays and kill_strays(wardens)
         if not has_message:
             continue
-        message, channels = _receive_files(control, 1, 1)
+        message, channels = _receive_fds(control, 1, 1)
         if not message:
             break
         for channel in channels:
@@ -112,7 +113,8 @@ def _fork_warden(control: socket.socket, channel: socket.socket, wardens: set[in
             _report(channel, f"refused {error.errno}")
             return
         if warden == 0:
-            # An open copy would let the adapter write to a dead keeper.
+            # Close the inherited copy: otherwise the socket stays open after the keeper dies, and the adapter's writes
+            # still succeed.
             control.close()
             # Always exit. A child that returned to the keeper's loop would be a second keeper.
             os._exit(_run_warden(channel))
@@ -154,32 +156,32 @@ def _run_warden(channel: socket.socket) -> int:
 
 def _serve(channel: socket.socket, wakeup: Wakeup, *, adopts: bool) -> bool:
     """Runs one program. Returns whether the warden can take another one."""
-    head, files = _receive_files(channel, _LENGTH_BYTES, _MAX_FILES)
+    head, fds = _receive_fds(channel, _LENGTH_BYTES, _MAX_FDS)
     try:
         body = _receive(channel, int.from_bytes(head, "big"))
         if not body:
             return False
         request = LaunchRequest.unpack(body)
-        root = _start(request, files)
+        root = _start(request, fds)
     except OSError as error:
         _report(channel, f"refused {error.errno}", "done")
         return True
     finally:
-        for file in files:
-            os.close(file)
+        for fd in fds:
+            os.close(fd)
     return _supervise(channel, ProcessTree(root, adopts=adopts), wakeup, request.graces_s)
 
 
-def _receive_files(source: socket.socket, size: int, count: int) -> tuple[bytes, list[int]]:
-    content, files, _, _ = socket.recv_fds(source, size, count)
-    # Unlike files that Python opens itself, received files would be inherited by the program.
-    for file in files:
-        os.set_inheritable(file, False)
-    return content, files
+def _receive_fds(source: socket.socket, size: int, count: int) -> tuple[bytes, list[int]]:
+    content, fds, _, _ = socket.recv_fds(source, size, count)
+    # Python does not make received descriptors non-inheritable, so the program would inherit them.
+    for fd in fds:
+        os.set_inheritable(fd, False)
+    return content, fds
 
 
 def _receive(channel: socket.socket, size: int) -> bytes:
-    """Receives `size` bytes. The result is empty if the adapter closes the channel before it has sent them all."""
+    """Receives exactly `size` bytes, or returns b"" if the adapter closes the channel early."""
     parts = []
     while size > 0:
         part = channel.recv(min(size, 1 << 20))
@@ -190,15 +192,15 @@ def _receive(channel: socket.socket, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _start(request: LaunchRequest, files: Sequence[int]) -> int:
-    targets = zip(files, (1, 2, 0), strict=False)  # without a third file, stdin is the keeper's, which is empty
+def _start(request: LaunchRequest, fds: Sequence[int]) -> int:
+    targets = zip(fds, (1, 2, 0), strict=False)  # without a third descriptor, stdin is the keeper's, which is empty
     try:
         os.chdir(request.cwd)
         return os.posix_spawn(
             request.program,
             request.argv,
             request.env,
-            file_actions=[(os.POSIX_SPAWN_DUP2, file, target) for file, target in targets],
+            file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for fd, target in targets],
             setsid=True,
             setsigmask=(),
             setsigdef=_RESET_SIGNALS,
@@ -208,26 +210,29 @@ def _start(request: LaunchRequest, files: Sequence[int]) -> int:
 
 
 def _supervise(channel: socket.socket, tree: ProcessTree, wakeup: Wakeup, graces_s: tuple[float, float, float]) -> bool:
-    left_behind_s, term_s, kill_s = graces_s
+    stray_grace_s, term_s, kill_s = graces_s
     deadline_s: float | None = None
     may_run = True
     tree.reap()
     while may_run and not tree.is_gone:
         if tree.exit_status is not None and deadline_s is None:
             _report(channel, f"ended {tree.exit_status}")
-            deadline_s = time.monotonic() + left_behind_s
-        left_s = None if deadline_s is None else deadline_s - time.monotonic()
-        may_run = (left_s is None or left_s > 0) and not wakeup.wait(channel.fileno(), left_s)
+            deadline_s = time.monotonic() + stray_grace_s
+        remaining_s = None if deadline_s is None else deadline_s - time.monotonic()
+        may_run = (remaining_s is None or remaining_s > 0) and not wakeup.wait(channel.fileno(), remaining_s)
         tree.reap()
     if not tree.is_gone:
-        tree.end(wakeup, term_s, kill_s, _hurry_file(channel))
+        tree.end(wakeup, term_s, kill_s, _second_request_fd(channel))
     reports = [f"ended {tree.exit_status}"] if deadline_s is None and tree.exit_status is not None else []
     _report(channel, *reports, "done" if tree.is_gone else "left")
     return tree.is_gone
 
 
-def _hurry_file(channel: socket.socket) -> int | None:
-    """The file on which a second byte can arrive, or None if the adapter has closed it."""
+def _second_request_fd(channel: socket.socket) -> int | None:
+    """Consumes the byte that asked for the end, if any.
+
+    Returns the descriptor on which a second byte can arrive, or None if the adapter has closed the channel.
+    """
     try:
         byte = channel.recv(1, socket.MSG_DONTWAIT)
     except BlockingIOError:

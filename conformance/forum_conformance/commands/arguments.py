@@ -16,7 +16,7 @@ def level_list(text: str) -> frozenset[int]:
     return frozenset(levels)
 
 
-def several(text: str) -> int:
+def positive_int(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,4}", text) or int(text) == 0:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to 9999")
     return int(text)

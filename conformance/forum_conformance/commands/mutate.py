@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from forum_conformance.commands.arguments import level_list, seconds, several
+from forum_conformance.commands.arguments import level_list, positive_int, seconds
 from forum_conformance.commands.console import say
 from forum_conformance.commands.exit_codes import ExitCode, UsageError
 from forum_conformance.commands.test import words
@@ -25,7 +25,7 @@ _DESCRIPTION = """Create mutants of a valid run directory, each with one fault, 
 
 Exits 0 if the verifier caught every mutant that a verifier can catch, 1 if one survived, 2 for a usage error or if
 the original ledger is not valid."""
-_EACH = 3
+_DEFAULT_PER_KIND = 3
 
 
 def add_to(commands: Any) -> None:
@@ -37,14 +37,19 @@ def add_to(commands: Any) -> None:
     )
     add = command.add_argument
     add("path", metavar="PATH", type=Path, nargs="?", help="a valid run directory")
-    add("--entrypoint", metavar="CMD", help="the verifier command [default: the judge]")
+    add("--entrypoint", metavar="CMD", help="command that starts the verifier [default: the built-in judge]")
     add("--serve", action="store_true", help="keep the verifier running and send one request per line")
-    add("--jobs", metavar="N", type=several, help="number of parallel processes [default: number of cores]")
+    add("--jobs", metavar="N", type=positive_int, help="number of parallel processes [default: number of cores]")
     add("--timeout", metavar="S", type=seconds, default=30.0, help="timeout per answer in seconds [default: 30]")
     add("--level", metavar="LEVELS", type=level_list, help="check these levels, with mutants that they can detect")
     add("--seed", metavar="N", type=int, default=1, help="the seed that selects mutants [default: 1]")
-    add("--limit", metavar="N", type=several, help="maximum number of mutants")
-    add("--each", metavar="N", type=several, help=f"maximum number of each kind [default: {_EACH}, or up to --limit]")
+    add("--limit", metavar="N", type=positive_int, help="maximum number of mutants")
+    add(
+        "--each",
+        metavar="N",
+        type=positive_int,
+        help=f"maximum number of each kind [default: {_DEFAULT_PER_KIND}, or up to --limit]",
+    )
     add("--kinds", metavar="GLOB", default="*", help="create only these kinds, such as 'archive-*'")
     add("--list", action="store_true", help="print the kinds and run nothing")
     add("--json", action="store_true", help="print one JSON document")
@@ -151,7 +156,7 @@ def _mutants(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Mutant]
     from forum_conformance.mutation.engine import mutants
     from forum_conformance.mutation.verifiers import detected_at_levels
 
-    each = arguments.each or (None if arguments.limit else _EACH)
+    each = arguments.each or (None if arguments.limit else _DEFAULT_PER_KIND)
     made = mutants(arguments.path, arguments.seed, kinds=arguments.kinds, each=each)
     if arguments.level:
         made = detected_at_levels(made, arguments.level, work_dir)

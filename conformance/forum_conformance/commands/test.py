@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forum_conformance import __version__
-from forum_conformance.commands.arguments import level_list, seconds, several
+from forum_conformance.commands.arguments import level_list, positive_int, seconds
 from forum_conformance.commands.console import say
 from forum_conformance.commands.exit_codes import ExitCode, UsageError
 from forum_conformance.commands.report_files import (
@@ -50,7 +50,7 @@ def add_to(commands: Any) -> None:
     add("--filter", metavar="TEXT", action="append", help="an id, a part of one, or a pattern; may be repeated")
     add("--requirement", metavar="ID", action="append", help="a requirement id, or a pattern; may be repeated")
     add("--xfail", metavar="FILE", type=Path, help="expected failures: one line 'id: reason' each")
-    add("--jobs", metavar="N", type=several, help="number of parallel processes [default: number of cores]")
+    add("--jobs", metavar="N", type=positive_int, help="number of parallel processes [default: number of cores]")
     add("--serve", action="store_true", help="keep the program running and send one request per line")
     add("--timeout", metavar="S", type=seconds, default=30.0, help="timeout per answer in seconds [default: 30]")
     add("--vectors", metavar="DIR", type=Path, help="the directory with MANIFEST.json [default: the package's vectors]")

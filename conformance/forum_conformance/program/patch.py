@@ -1,12 +1,16 @@
-"""Replace a function of the judge, to build a wrong implementation."""
+"""Monkeypatch the judge to build deliberately wrong implementations."""
 
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 
-def replace(owner: ModuleType | type, name: str, part: Callable[..., Any]) -> None:
-    """Replace a part for the whole process. An unknown name is an error: the program would be correct by accident."""
+def replace(owner: ModuleType | type, name: str, replacement: Callable[..., Any]) -> None:
+    """Replace an attribute for the whole process.
+
+    Raises AttributeError if the name does not exist: otherwise nothing would be replaced, and the wrong implementation
+    would behave correctly.
+    """
     if not hasattr(owner, name):
-        raise AttributeError(f"{owner.__name__} has no part '{name}'")
-    setattr(owner, name, part)
+        raise AttributeError(f"{owner.__name__} has no attribute '{name}'")
+    setattr(owner, name, replacement)

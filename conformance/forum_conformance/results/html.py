@@ -8,7 +8,7 @@ from forum_conformance.results.page_parts import SCRIPT, STYLE
 from forum_conformance.results.printable import printable, printable_lines
 from forum_conformance.results.summary import Tally, tallies
 from forum_conformance.suite.case import page_of
-from forum_conformance.suite.display import in_json
+from forum_conformance.suite.display import to_json
 from forum_conformance.suite.result import Result, State
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -72,8 +72,8 @@ def _details(result: Result, occasion: Occasion) -> Iterator[str]:
     yield f'<details data-state="{result.state}"{is_open}>'
     state = f'<span class="state">{result.state}</span>'
     yield f"<summary>{state} <code>{_text(case.id)}</code> {_text(case.title)}</summary>\n<dl>"
-    yield _item("Asked", f"{case.role} {in_json(dict(result.tried.members))}")
-    yield _item("Expected", in_json(dict(result.tried.expected)))
+    yield _item("Asked", f"{case.role} {to_json(dict(result.tried.members))}")
+    yield _item("Expected", to_json(dict(result.tried.expected)))
     yield _item("Came", _came(result))
     if result.reason is not None:
         yield _item("Expected to fail", result.reason)
@@ -91,7 +91,7 @@ def _came(result: Result) -> str:
     if reply is None:
         return "not asked" if result.tried.is_abandoned else "not asked: the role is not offered"
     if reply.answer is not None:
-        return in_json(dict(reply.answer))
+        return to_json(dict(reply.answer))
     return f"no answer: {reply.problem.came}" if reply.problem else "no answer"
 
 

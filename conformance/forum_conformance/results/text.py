@@ -6,7 +6,7 @@ from forum_conformance.results.document import Occasion
 from forum_conformance.results.printable import printable, printable_lines
 from forum_conformance.results.summary import Tally, is_of_other_levels, tallies
 from forum_conformance.suite.case import page_of
-from forum_conformance.suite.display import in_json
+from forum_conformance.suite.display import to_json
 from forum_conformance.suite.result import Result, State
 
 _STDERR_LINES = 20
@@ -41,7 +41,7 @@ def failure_lines(result: Result, occasion: Occasion) -> Iterator[str]:
     """The request, the differences, the answer, the requirements, and the command to repeat it."""
     case, reply = result.case, result.tried.reply
     yield f"{result.state} {case.id}: {printable(case.title)}"
-    yield _about("asked", f"{case.role} {in_json(dict(result.tried.members))}")
+    yield _about("asked", f"{case.role} {to_json(dict(result.tried.members))}")
     if result.state is State.UNEXPECTED_PASS:
         yield _about("listed", f"as an expected failure: {result.reason}")
     for difference in result.tried.differences:
@@ -49,7 +49,7 @@ def failure_lines(result: Result, occasion: Occasion) -> Iterator[str]:
         yield _about("", f"expected {difference.expected}")
         yield _about("", f"came     {difference.came}")
     if reply and reply.answer is not None and result.tried.differences:
-        yield _about("answer", in_json(dict(reply.answer)))
+        yield _about("answer", to_json(dict(reply.answer)))
     for requirement in case.requirements:
         yield _about("required by", f"{requirement}, {page_of(requirement)}")
     for line in printable_lines(reply.stderr if reply else "")[-_STDERR_LINES:]:

@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from forum_conformance.schemas import schema
 from forum_conformance.suite.difference import Difference
-from forum_conformance.suite.display import cut_json, in_json, shown, why_not_json
+from forum_conformance.suite.display import json_preview, preview, to_json, why_not_json
 from forum_conformance.suite.strict_json import read_json
 
 _REQUIRED = ("protocol", "verdict")
@@ -29,7 +29,7 @@ def read_answer(data: bytes, *, id_: str, repeats_id: bool) -> dict[str, Any]:
         raise BadAnswer("answer", *_departure(error))
     answer_id = answer.get("id")
     if answer_id != id_ and (answer_id is not None or repeats_id):
-        raise BadAnswer("id", in_json(id_), cut_json(answer_id))
+        raise BadAnswer("id", to_json(id_), json_preview(answer_id))
     return answer
 
 
@@ -40,9 +40,9 @@ def _read(data: bytes) -> dict[str, Any]:
     try:
         read = read_json(data)
     except ValueError as error:
-        raise BadAnswer("standard output", expected, f"{shown(data)} ({why_not_json(error)})") from error
+        raise BadAnswer("standard output", expected, f"{preview(data)} ({why_not_json(error)})") from error
     if not isinstance(read, dict):
-        raise BadAnswer("standard output", expected, shown(data))
+        raise BadAnswer("standard output", expected, preview(data))
     return read
 
 
@@ -51,20 +51,20 @@ def _departure(error: ValidationError) -> tuple[str, str]:
     if error.validator == "required":
         answer: Any = error.instance
         missing = next(name for name in _REQUIRED if name not in answer)
-        return f"a member '{missing}'", f"none: {cut_json(answer)}"
+        return f"a member '{missing}'", f"none: {json_preview(answer)}"
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(".")
     if "propertyNames" in error.absolute_schema_path:
         name = f"a key of {name}"
-    return f"{name}: {_requirement_text(error)}", f"{name}: {cut_json(error.instance)}"
+    return f"{name}: {_requirement_text(error)}", f"{name}: {json_preview(error.instance)}"
 
 
 def _requirement_text(error: ValidationError) -> str:
     asked: Any = error.validator_value
     match error.validator:
         case "const":
-            return in_json(asked)
+            return to_json(asked)
         case "enum":
-            return "one of " + ", ".join(map(in_json, asked))
+            return "one of " + ", ".join(map(to_json, asked))
         case "type":
             return " or ".join(_TYPES.get(name, name) for name in ([asked] if isinstance(asked, str) else asked))
         case "pattern":

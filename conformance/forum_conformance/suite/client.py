@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from forum_conformance.suite.answer import BadAnswer, read_answer
 from forum_conformance.suite.difference import Difference
-from forum_conformance.suite.display import shown
+from forum_conformance.suite.display import preview
 from forum_conformance.suite.process import MAX_ANSWER, Ending, Process, ServeNotOffered
 
 NOT_OFFERED = 33
@@ -137,7 +137,7 @@ class Served:
         line, _, rest = process.stdout.partition(b"\n")
         process.stdout = b""
         if rest:
-            raise BadAnswer("standard output", "one line", f"more: {shown(rest)}")
+            raise BadAnswer("standard output", "one line", f"more: {preview(rest)}")
         return read_answer(line, id_=request["id"], repeats_id=True)
 
     def _final_stderr(self) -> str:
@@ -172,7 +172,7 @@ def _exit_problem(process: Process) -> str | None:
         return "it did not exit when its standard input was closed, and was killed"
     if status != 0:
         return f"when its standard input was closed: {status_text(status)}"
-    return f"after its last answer it wrote {shown(process.stdout.strip())}" if process.stdout else None
+    return f"after its last answer it wrote {preview(process.stdout.strip())}" if process.stdout else None
 
 
 def _line(request: Mapping[str, Any]) -> bytes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from forum_conformance.suite.display import in_json, text_of
+from forum_conformance.suite.display import escape, to_json
 from forum_conformance.suite.expectation import LEVELS
 
 _LONGEST_LINE = 2000
@@ -29,7 +29,7 @@ def answer_differences(expected: Mapping[str, Any], answer: Mapping[str, Any]) -
     actual = {"codes": [], "warnings": [], "first_bad_seq": None, "status": None, **answer}
     plain = {name: value for name, value in expected.items() if name != "levels"}
     found = [
-        Difference(name, in_json(value), in_json(actual[name]))
+        Difference(name, to_json(value), to_json(actual[name]))
         for name, value in plain.items()
         if actual[name] != value
     ]
@@ -93,7 +93,7 @@ def _first(expected: bytes, came: bytes) -> int:
 
 
 def _text(data: bytes) -> str:
-    return text_of(data) if data else "nothing"
+    return escape(data) if data else "nothing"
 
 
 def _hex(data: bytes, at: int) -> str:
@@ -107,7 +107,7 @@ def value_difference(place: str, expected: Any, came: Any) -> Difference | None:
     if isinstance(expected, dict) and isinstance(came, dict):
         for key in sorted(expected.keys() | came.keys()):
             if key not in came or key not in expected:
-                ours, theirs = (in_json(side[key]) if key in side else "missing" for side in (expected, came))
+                ours, theirs = (to_json(side[key]) if key in side else "missing" for side in (expected, came))
                 return Difference(f"{place}/{key}", ours, theirs)
             if found := value_difference(f"{place}/{key}", expected[key], came[key]):
                 return found
@@ -117,4 +117,4 @@ def value_difference(place: str, expected: Any, came: Any) -> Difference | None:
         return next((found for n, (a, b) in pairs if (found := value_difference(f"{place}/{n}", a, b))), None)
     # In Python, True and 1.0 equal 1.
     is_same = expected == came and type(expected) is type(came)
-    return None if is_same else Difference(place, in_json(expected), in_json(came))
+    return None if is_same else Difference(place, to_json(expected), to_json(came))

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from forum_conformance.suite.case import Case
 from forum_conformance.suite.difference import Difference, byte_difference, line_difference, value_difference
-from forum_conformance.suite.display import shown, why_not_json
+from forum_conformance.suite.display import preview, why_not_json
 from forum_conformance.suite.strict_json import read_json
 
 Written: TypeAlias = bytes | Mapping[str, bytes] | None
@@ -90,7 +90,7 @@ def _proof_difference(expected: bytes, came: bytes) -> Difference | None:
     try:
         read = read_json(came)
     except ValueError as error:
-        return Difference("output", "a JSON document", f"{shown(came)} ({why_not_json(error)})")
+        return Difference("output", "a JSON document", f"{preview(came)} ({why_not_json(error)})")
     return value_difference("output, at ", read_json(expected), read)
 
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from forum_runner.graph.plan_graph import read_graph
+from forum_runner.graph.plan_graph import build_graph
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 __all__ = ["GraphFormat", "render"]
@@ -17,7 +17,7 @@ class GraphFormat(StrEnum):
 
 def render(plan: WavePlan, format: GraphFormat) -> str:
     """Return the drawing, which ends with a newline."""
-    graph = read_graph(plan)
+    graph = build_graph(plan)
     # Import only the requested format: text output does not need the SVG layout code.
     match format:
         case GraphFormat.TEXT:

@@ -1,4 +1,4 @@
-"""Read the nodes and edges of a wave plan for drawing."""
+"""The nodes and edges of a wave plan, for drawing."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
 class TaskMark(StrEnum):
-    """A feature of a task that drawings mark, by the name of its field in the plan."""
+    """A task feature that is marked in drawings. The value is the name of its field in the plan."""
 
     GATE = "gate"
     WHEN = "when"
@@ -56,10 +56,10 @@ class Graph:
 
     @property
     def summary(self) -> str:
-        return f"{_count(len(self.nodes), 'task')} in {_count(len(self.waves), 'wave')}"
+        return f"{_pluralize(len(self.nodes), 'task')} in {_pluralize(len(self.waves), 'wave')}"
 
 
-def read_graph(plan: WavePlan) -> Graph:
+def build_graph(plan: WavePlan) -> Graph:
     waves = tuple(tuple(_node(plan.tasks[task_id]) for task_id in sorted(wave)) for wave in plan.waves)
     edges = tuple(edge for wave in waves for node in wave for edge in _edges(plan.tasks[node.id]))
     return Graph(plan.metadata.name, plan.metadata.description, waves, edges)
@@ -73,11 +73,11 @@ def _node(task: PlannedTask) -> Node:
 
 def _edges(task: PlannedTask) -> Iterator[GraphEdge]:
     """Yield one edge per kind and upstream task. Conditions add no edges, because their tasks are upstream anyway."""
-    delivered = [(edge.value, edge.name) for edge in task.edges]
+    data_inputs = [(edge.value, edge.name) for edge in task.edges]
     if task.foreach:
-        delivered.append((task.foreach.value, task.foreach.name))
+        data_inputs.append((task.foreach.value, task.foreach.name))
     labels: defaultdict[tuple[EdgeKind, str], set[str]] = defaultdict(set)
-    for value, name in delivered:
+    for value, name in data_inputs:
         for upstream in value.tasks():
             labels[EdgeKind.DATA, upstream].add(name)
     for need in task.needs:
@@ -87,5 +87,5 @@ def _edges(task: PlannedTask) -> Iterator[GraphEdge]:
         yield GraphEdge(upstream, task.id, kind, ", ".join(sorted(labels[kind, upstream])))
 
 
-def _count(number: int, noun: str) -> str:
+def _pluralize(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

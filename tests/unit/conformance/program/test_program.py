@@ -160,5 +160,5 @@ def test_an_entry_outside_the_ledger_cannot_be_proved(run_dir: Path, tmp_path: P
 
 
 def test_replacing_an_unknown_part_is_an_error() -> None:
-    with pytest.raises(AttributeError, match="has no part 'read_membres'"):
+    with pytest.raises(AttributeError, match="has no attribute 'read_membres'"):
         replace(canonicalize, "read_membres", dict)

@@ -109,8 +109,8 @@ def test_a_schema_error_names_the_member_and_shows_its_value(data: bytes, expect
 @pytest.mark.parametrize(
     ("data", "came"),
     [
-        (b"all is well", "all is well (not JSON, from character 0)"),
-        (b'{"protocol":1} done', '{"protocol":1} done (text follows the JSON value, from character 15)'),
+        (b"all is well", "all is well (invalid JSON at character 0)"),
+        (b'{"protocol":1} done', '{"protocol":1} done (extra data after the JSON value at character 15)'),
         (b'{"a":"\xff"}', '{"a":"<FF>"} (byte 6 is not UTF-8)'),
         (b'{"a":1,"a":1}', '{"a":1,"a":1} (a key is repeated)'),
         (b'{"a":NaN}', '{"a":NaN} (NaN is not JSON)'),

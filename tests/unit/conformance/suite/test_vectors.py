@@ -120,7 +120,7 @@ def test_a_case_must_be_json(tmp_path: Path) -> None:
     (tmp_path / "a/a/case.json").write_bytes(b"{")
     write_manifest(tmp_path, {"a/a/case.json": "021fb596db81e6d02bf3d2586ee3981fe519f275c0ac9ca76bbcf2ebb4097d96"})
 
-    with pytest.raises(BrokenVectors, match=r"a/a/case\.json' is broken: not JSON, from character 1"):
+    with pytest.raises(BrokenVectors, match=r"a/a/case\.json' is broken: invalid JSON at character 1"):
         Vectors(tmp_path)
 
 

@@ -13,7 +13,7 @@ from forum_runner.ledger.body import TEXT, Body
 from unit.runner.execute.random_plans import JsonObject, finished, small_plan
 from unit.runner.execute.random_runs import entries_of, kinds, replay_ledger, start_process
 from unit.runner.execute.random_worlds import OTHER_RUN
-from unit.runner.execute.truncated_ledgers import truncate
+from unit.runner.execute.truncated_ledgers import copy_truncated
 
 CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 PAUSED = ["task.finished", "task.finished", "run.paused"]
@@ -191,7 +191,7 @@ def test_entries_after_a_process_was_killed_before_its_seal_are_compared(tmp_pat
     document = small_plan({"a": {}})
     start_process(tmp_path / "whole", document).reply("a", "done")
     entries = list(entries_of(tmp_path / "whole"))
-    truncate(tmp_path / "whole", tmp_path / "run", entries, 3, is_torn=False)
+    copy_truncated(tmp_path / "whole", tmp_path / "run", entries, 3, is_torn=False)
     start_process(tmp_path / "run", document)
     assert kinds(tmp_path / "run")[2:] == ["task.finished", "run.resumed", "task.ended", "run.sealed"]
     check_same(tmp_path / "run")

@@ -29,7 +29,7 @@ from unit.runner.execute.random_runs import RUN, Process, Salts, Simulation, end
 from unit.runner.execute.random_settings import examples
 from unit.runner.execute.random_verdicts import VALID, runner_verdict, verdicts
 from unit.runner.execute.random_worlds import FaultRates, World, fault_rates
-from unit.runner.execute.truncated_ledgers import projection, truncate
+from unit.runner.execute.truncated_ledgers import copy_truncated, projection
 
 Entry = Mapping[str, Any]
 
@@ -75,7 +75,7 @@ def test_a_run_that_is_truncated_at_any_entry_can_be_resumed(document: JsonObjec
         entries = list(entries_of(directory))
 
         for kept in range(1, len(entries)):
-            truncate(directory, target, entries, kept, is_torn=kept % 3 == 0)
+            copy_truncated(directory, target, entries, kept, is_torn=kept % 3 == 0)
             Simulation(document, World(uninterrupted), target, RunClock(time_of(entries[kept - 1]))).run()
 
             resumed = list(entries_of(target))
@@ -97,7 +97,7 @@ def test_a_run_with_redacted_bodies_can_be_resumed_to_its_end(document: JsonObje
         Simulation(document, World(faults), directory).run()
         entries = list(entries_of(directory))
         kept = draw.randrange(1, len(entries))
-        truncate(directory, target, entries, kept, is_torn=False)
+        copy_truncated(directory, target, entries, kept, is_torn=False)
         clock = RunClock(time_of(entries[kept - 1]))
         redact_some(target, clock, draw)
 
@@ -239,5 +239,5 @@ def resume_truncated(directory: Path, run: Process, *, before: str, number: int 
     entries = list(entries_of(directory))
     places = [place for place, entry in enumerate(entries) if entry["kind"] == before]
     target = directory.with_name("cut")
-    truncate(directory, target, entries, places[number - 1], is_torn=False)
+    copy_truncated(directory, target, entries, places[number - 1], is_torn=False)
     return start_process(target, orjson.loads((directory / "wave-plan.json").read_bytes()))

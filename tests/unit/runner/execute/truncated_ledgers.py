@@ -1,4 +1,4 @@
-"""Truncated ledgers as a killed process leaves them, and comparable projections of a run state."""
+"""Truncated ledgers as a killed process leaves them, and snapshots of a run state that tests can compare."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,10 +10,10 @@ from forum_runner.execute.machine.budgets import Account
 from forum_runner.execute.machine.rates import Rates
 
 Entry = Mapping[str, Any]
-BLOCK = 512
+TAR_BLOCK_BYTES = 512
 
 
-def truncate(directory: Path, target: Path, entries: Sequence[Entry], kept: int, *, is_torn: bool) -> None:
+def copy_truncated(directory: Path, target: Path, entries: Sequence[Entry], kept: int, *, is_torn: bool) -> None:
     """Copy the first `kept` entries and their bodies; if torn, also later bodies and half of the next line."""
     lines = (directory / "ledger.jsonl").read_bytes().split(b"\n")
     target.mkdir()
@@ -22,18 +22,18 @@ def truncate(directory: Path, target: Path, entries: Sequence[Entry], kept: int,
     shutil.copy(directory / "wave-plan.json", target)
     archive = (directory / "bodies.tar").read_bytes()
     members = dict(_members(archive))
-    named = {body["digest"] for entry in entries[:kept] for body in entry["bodies"].values()}
-    ends = members.values() if is_torn else [end for digest, end in members.items() if digest in named]
+    referenced = {body["digest"] for entry in entries[:kept] for body in entry["bodies"].values()}
+    ends = members.values() if is_torn else [end for digest, end in members.items() if digest in referenced]
     (target / "bodies.tar").write_bytes(archive[: max(ends)])
 
 
 def _members(archive: bytes) -> Iterator[tuple[str, int]]:
     """Yield each digest with the offset at which its member ends."""
     start = 0
-    while start + BLOCK <= len(archive) and archive[start]:
-        header = archive[start : start + BLOCK]
+    while start + TAR_BLOCK_BYTES <= len(archive) and archive[start]:
+        header = archive[start : start + TAR_BLOCK_BYTES]
         size = int(header[124:135], 8)
-        start += BLOCK + -(-size // BLOCK) * BLOCK
+        start += TAR_BLOCK_BYTES + -(-size // TAR_BLOCK_BYTES) * TAR_BLOCK_BYTES
         yield header[:100].rstrip(b"\0").decode().partition("/")[2], start
 
 
@@ -49,8 +49,8 @@ def projection(state: RunState) -> dict[str, Any]:
         **fields,
         "units": {name: _unit(unit) for name, unit in state.units.items()},
         "expansions": {
-            name: (of.seq, of.open, of.items.body.data, [unit.name for unit in of.units])
-            for name, of in state.expansions.items()
+            name: (expansion.seq, expansion.open, expansion.items.body.data, [unit.name for unit in expansion.units])
+            for name, expansion in state.expansions.items()
         },
         "calls": {call: unit.name for call, unit in state.calls.items()},
         "totals": dict(state.budgets.totals),
@@ -88,7 +88,8 @@ def _unit(unit: Unit) -> dict[str, Any]:
 def _accounts(state: RunState) -> dict[str, Any]:
     budgets = state.budgets
     accounts: list[Account] = [budgets.run, *budgets._agent_accounts.values(), *budgets._task_accounts.values()]
-    return {f"{of.scope} {of.name}": (list(of.charged), list(of.held)) for of in accounts if any(of.charged + of.held)}
+    used = [account for account in accounts if any(account.charged + account.held)]
+    return {f"{account.scope} {account.name}": (list(account.charged), list(account.held)) for account in used}
 
 
 def _windows(rates: Rates, now_us: int) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from forum_runner.graph.plan_graph import Graph, GraphEdge, Node, TaskMark, read_graph
+from forum_runner.graph.plan_graph import Graph, GraphEdge, Node, TaskMark, build_graph
 from forum_runner.model import EdgeKind
 from unit.runner.graph.plans import GATE, condition, read_plan
 
 
 def graph_of(tasks: dict[str, Any], waves: list[list[str]]) -> Graph:
     metadata = {"name": "notes", "description": "Writes notes."}
-    return read_graph(read_plan({"metadata": metadata, "tasks": tasks, "waves": waves}))
+    return build_graph(read_plan({"metadata": metadata, "tasks": tasks, "waves": waves}))
 
 
 def data(source: dict[str, Any], name: str) -> dict[str, Any]:
