@@ -136,7 +136,9 @@ def test_a_probe_checks_the_server_and_the_key(
     assert run_and_close(adapter, adapter.probe()) is None
 
     monkeypatch.setenv("MODEL_KEY", "wrong")
-    assert run_and_close(adapter, adapter.probe()) == "the key in MODEL_KEY is refused"
+    problem = run_and_close(adapter, adapter.probe())
+    assert problem is not None
+    assert problem.endswith(" rejects the key in MODEL_KEY")
 
 
 def test_a_server_killed_while_it_answers_is_a_network_error() -> None:
