@@ -9,13 +9,15 @@ import pytest
 from hypothesis import settings
 
 TESTS = Path(__file__).parent
-# `pytest -m quick` runs these folders and files, except for the slow files: more than three seconds of CPU time.
+# `pytest -m quick` runs these folders and files, except for the slow files: more than three seconds.
 QUICK_FOLDERS = ("unit", "architecture")
 QUICK_FILES = ("acceptance/test_examples.py", "acceptance/test_findings.py")
 SLOW_FILES = (
     "architecture/test_independence.py",
     "architecture/test_requirements.py",
     "unit/adapters/test_command_final_time.py",
+    "unit/adapters/test_command_process_keeper.py",
+    "unit/adapters/test_command_process_tree.py",
     "unit/adapters/test_model_server_limits.py",
     "unit/conformance/suite/test_self_check.py",
     "unit/conformance/suite/test_vectors.py",
@@ -32,7 +34,9 @@ SLOW_FILES = (
     "unit/runner/execute/test_scrubber.py",
     "unit/runner/graph/test_render.py",
     "unit/runner/history/test_history_laws.py",
+    "unit/runner/importing/test_any_source.py",
     "unit/runner/ledger/test_entry_decoder.py",
+    "unit/runner/progress/test_terminal.py",
     "unit/runner/test_canonical.py",
     "unit/runner/test_canonical_vectors.py",
     "unit/runner/test_robustness.py",

@@ -93,7 +93,7 @@ def read_signatures(lines: str) -> tuple[Signature, ...]:
 def _read_signature(line: str) -> Signature:
     found = _SIGNATURE_LINE.fullmatch(line)
     if not found:
-        raise MalformedCheckpoint("a line that should be a signature is none")
+        raise MalformedCheckpoint("malformed signature line")
     data = _strict_base64(found.group(2))
     if len(data) <= _KEY_ID_BYTES:
         raise MalformedCheckpoint("a signature is too short")

@@ -1,8 +1,8 @@
 """The application API: one call for everything that `forum` can do.
 
 Every call takes a `Workspace`, and resolves relative paths against its root. Calls that wait are coroutines; the others
-block until their work is done. No call prints, exits, forks, reads the current
-directory or touches signal handlers and event loops. Every error that a caller can act on is a `ForumError`.
+block until their work is done. No call prints, exits, forks, reads the current directory or touches signal handlers and
+event loops. Every error that a caller can act on is a `ForumError`.
 
 Calls import the modules that they need, so a program that only verifies ledgers loads no adapters.
 """

@@ -143,7 +143,7 @@ def test_the_same_vectors_are_listed_and_tested(suite: Suite, options: tuple[str
             ("--requirement", "LEDGER-SEAL-001", "--role", "canonicalize"),
             (
                 "the requirement 'LEDGER-SEAL-001' matches none of the vectors that --role selected: "
-                "it matches 1 of verify"
+                "it matches 1 of the role verify"
             ),
         ),
     ],

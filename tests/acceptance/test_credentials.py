@@ -68,6 +68,6 @@ def test_a_key_that_is_invalid_in_a_header_is_rejected_before_anything_runs(fold
 
     assert result.code == 8, result
     assert "KEY (for here, there)" in result.err
-    assert "spaces, line ends" in result.err
+    assert "only printable ASCII characters, without spaces or newlines" in result.err
     assert KEY not in result.out + result.err
     assert folder.files() == {"workflow.yaml"}

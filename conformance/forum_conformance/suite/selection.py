@@ -44,7 +44,7 @@ def _no_match_message(text: str, cases: Sequence[Case], roles: Collection[str]) 
     has = sorted({case.role for case in cases if case.id in others})
     return (
         f"the filter '{text}' matches no vector of the role {' or '.join(sorted(roles))}: "
-        f"it matches {len(others)} of {', '.join(has)}, which --role excludes"
+        f"it matches {len(others)} of the role {' or '.join(has)}, which --role excludes"
     )
 
 
@@ -75,7 +75,7 @@ def _select_by_requirement(
             has = ", ".join(sorted({case.role for case in others}))
             raise NothingSelected(
                 f"the requirement '{text}' matches none of the vectors that {' and '.join(options)} selected: "
-                f"it matches {len(others)} of {has}"
+                f"it matches {len(others)} of the role {has}"
             )
         wanted |= taken
     return [case for case in left if wanted.intersection(case.requirements)]

@@ -48,7 +48,7 @@ class UnusableCredentialError(ForumError):
 
     def __init__(self, unusable: Mapping[str, Sequence[str]]) -> None:
         self.unusable = unusable
-        reason = "a key cannot contain spaces, line ends or other control characters"
+        reason = "a key may contain only printable ASCII characters, without spaces or newlines"
         super().__init__(f"unusable environment variables: {_variable_list(unusable)}; {reason}; nothing was run")
 
 

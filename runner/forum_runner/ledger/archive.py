@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import BinaryIO
 
 PLAIN = "sha256"
@@ -41,15 +40,10 @@ def commitment(salted: bytes, *more: bytes) -> str:
 
 
 def header(name: bytes, size: int) -> bytes:
-    before_sum, fixed_sum = _fields_before_sum(size)
-    return b"%b%b%06o\0 %b" % (name.ljust(_NAME_BYTES, b"\0"), before_sum, fixed_sum + sum(name), _AFTER_SUM)
-
-
-@lru_cache(maxsize=4096)
-def _fields_before_sum(size: int) -> tuple[bytes, int]:
-    """The fields between the name and the checksum, and the sum of all bytes except the name."""
     octal = b"%011o" % size
-    return _BEFORE_SIZE + octal + _AFTER_SIZE, _FIXED_SUM + sum(octal)
+    checksum = _FIXED_SUM + sum(name) + sum(octal)
+    padded = name.ljust(_NAME_BYTES, b"\0")
+    return b"%b%b%b%b%06o\0 %b" % (padded, _BEFORE_SIZE, octal, _AFTER_SIZE, checksum, _AFTER_SUM)
 
 
 def padding(size: int) -> int:

@@ -191,9 +191,9 @@ class LedgerWriter:
             raise EntryError(kind, "the ledger is sealed")
 
     def _place_all(self, entries: Sequence[NewEntry], encode: Callable[[dict[str, Any]], bytes]) -> int:
-        """Stages all entries or none, with one time, and returns the seq of the last.
+        """Stages all entries or none, all with the same time, and returns the seq of the last.
 
-        The caller holds the lock: no other entry may come between an entry's seq and its hash.
+        The caller holds the lock: the seq and the `prev` of an entry depend on the entry before it.
         """
         if self._broken is not None or self._is_staging:
             raise LedgerBrokenError(self._broken)

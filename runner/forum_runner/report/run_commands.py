@@ -29,7 +29,7 @@ def gate_lines(run: str, task: str) -> tuple[str, str]:
 
 
 def question_of(gate: GateRule, run: str) -> str:
-    """A gate's question in one line. Values that the run fills in appear as references, as in the plan."""
+    """A gate's question in one line, with the run id filled in. Data and secrets appear as references."""
     question = "".join(part if isinstance(part, str) else _reference(part, run) for part in gate.question)
     return visible(" ".join(question.split()))
 

@@ -48,7 +48,7 @@ class Chain:
         if entry.prev != previous:
             add("L201", seq, _broken_link(seq, entry.prev, previous))
         if entry.seq != seq:
-            add("L202", seq, f"seq is {entry.seq}, but this is line {seq}")
+            add("L202", seq, f"seq is {entry.seq}, expected {seq}")
         if entry.run != self.run:
             add("L203", seq, f"the entry belongs to run {entry.run}, the first entry to {self.run}")
         if not _is_ascending(causes) or (causes and causes[-1] >= seq):
@@ -68,11 +68,12 @@ def _is_ascending(causes: Sequence[int]) -> bool:
 def _broken_link(seq: int, prev: str, previous: str) -> str:
     if seq == 0:
         return "prev of the first entry is not 64 zeros"
-    return f"prev is {prev[:12]}..., but entry {seq - 1} has the hash {previous[:12]}...: one of the two was altered"
+    found = f"prev is {prev[:12]}..., but entry {seq - 1} has the hash {previous[:12]}..."
+    return f"{found}: an entry was altered, removed or inserted"
 
 
 def checked_entries(lines: Iterable[bytes], chain: Chain, name: str) -> Iterator[tuple[int, bytes, AnyEntry, bytes]]:
-    """Yields seq, line, entry and hash of each line. Raises a DamagedLedgerError if a line breaks level 1 or 2."""
+    """Yields seq, line, entry and hash of each line. Raises a DamagedLedgerError if a line fails level 1 or 2."""
     decode = EntryDecoder().decode
     previous = ZERO_HASH
     for seq, line in enumerate(lines):

@@ -55,7 +55,7 @@ def test_roles_and_filters_are_combined_with_and() -> None:
         (
             ("numbers",),
             ("prove",),
-            "the filter 'numbers' matches no vector of the role prove: it matches 1 of canonicalize",
+            "the filter 'numbers' matches no vector of the role prove: it matches 1 of the role canonicalize",
         ),
         ((), ("run", "prove"), "no vector has the role run"),
     ],
@@ -142,7 +142,8 @@ def test_a_requirement_of_vectors_that_other_options_exclude_is_an_error(
         select_by_requirement("LEDGER-PROOF-001", "LEDGER-SEAL-001", roles=roles, filters=filters)
 
     assert str(caught.value) == (
-        f"the requirement 'LEDGER-PROOF-001' matches none of the vectors that {options} selected: it matches 1 of prove"
+        f"the requirement 'LEDGER-PROOF-001' matches none of the vectors that {options} selected: "
+        "it matches 1 of the role prove"
     )
 
 

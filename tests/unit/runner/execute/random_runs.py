@@ -35,8 +35,8 @@ from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.files import Durability
 from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
+from unit.runner.execute.ledger_verdicts import VALID, runner_verdict
 from unit.runner.execute.random_plans import SECRET, JsonObject
-from unit.runner.execute.random_verdicts import VALID, runner_verdict
 from unit.runner.execute.random_worlds import World, is_due
 from unit.runner.execute.small_runs import drive
 

@@ -24,10 +24,10 @@ from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.files import Durability
 from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
+from unit.runner.execute.ledger_verdicts import VALID, verdicts
 from unit.runner.execute.random_laws import BEGINS, Entry, broken_laws, task_of
 from unit.runner.execute.random_plans import DIGESTS, JsonObject, data_edge, ladder_of, small_plan
 from unit.runner.execute.random_runs import IMPLEMENTATION, RUN, entries_of, start_process
-from unit.runner.execute.random_verdicts import VALID, verdicts
 
 SEEDS = range(int(os.environ.get("FORUM_EXAMPLES", "60")) // 10)
 RETRY = {"attempts": 3, "backoff_ms": 1, "max_backoff_ms": 1}

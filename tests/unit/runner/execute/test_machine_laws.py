@@ -13,11 +13,11 @@ from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.drive import EPOCH_US
 from forum_runner.execute.machine import Interrupted, Outcome, Reusable, Transition
 from forum_runner.ledger.body import JSON, Body
+from unit.runner.execute.ledger_verdicts import VALID, runner_verdict, verdicts
 from unit.runner.execute.random_laws import broken_laws
 from unit.runner.execute.random_plans import DIGESTS, SECRET, JsonObject, data_edge, small_plan, wave_plans
 from unit.runner.execute.random_runs import Simulation, ends, entries_of, kinds, start_process, virtual_run
 from unit.runner.execute.random_settings import examples
-from unit.runner.execute.random_verdicts import VALID, runner_verdict, verdicts
 from unit.runner.execute.random_worlds import OTHER_RUN, FaultRates, World, fault_rates
 
 RETRY = {"attempts": 2, "backoff_ms": 5_000, "max_backoff_ms": 5_000}

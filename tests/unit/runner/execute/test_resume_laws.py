@@ -23,11 +23,11 @@ from forum_runner.ledger.files import Durability
 from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
+from unit.runner.execute.ledger_verdicts import VALID, runner_verdict, verdicts
 from unit.runner.execute.random_laws import broken_laws, task_of, time_of
 from unit.runner.execute.random_plans import DIGESTS, JsonObject, data_edge, ladder_of, small_plan, wave_plans
 from unit.runner.execute.random_runs import RUN, Process, Salts, Simulation, ends, entries_of, kinds, start_process
 from unit.runner.execute.random_settings import examples
-from unit.runner.execute.random_verdicts import VALID, runner_verdict, verdicts
 from unit.runner.execute.random_worlds import FaultRates, World, fault_rates
 from unit.runner.execute.truncated_ledgers import copy_truncated, projection
 

@@ -25,10 +25,10 @@ def verdicts(directory: Path) -> dict[str, LedgerVerdict]:
 
 
 def _verdict_of(document: dict[str, object]) -> LedgerVerdict:
-    """Return the verdict, every finding, and every level that was not checked."""
+    """Return the verdict, every finding, and every level that is not ok."""
     findings = document["findings"]
     assert isinstance(findings, list)
     levels = document["levels"]
     assert isinstance(levels, list)
-    unchecked = [f"level {level['level']} is {level['status']}" for level in levels if level["status"] != "ok"]
-    return str(document["verdict"]), [*map(str, findings), *unchecked]
+    not_ok = [f"level {level['level']} is {level['status']}" for level in levels if level["status"] != "ok"]
+    return str(document["verdict"]), [*map(str, findings), *not_ok]
