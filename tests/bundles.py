@@ -1,4 +1,4 @@
-"""Bundles for tests: files in memory, compiled as in the application."""
+"""Build and compile bundles from files in memory, as the application does."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ POLICY: dict[str, Any] = {"allow": {"commands": ["git", "true"]}}
 
 
 def workflow(plan: Mapping[str, Any], **parts: Any) -> dict[str, Any]:
-    """A workflow around a plan, with a roster of a few agents."""
+    """Return a workflow with this plan and, unless `parts` replace them, the roster and policy of this module."""
     head = {"apiVersion": "forum/v1", "kind": "Workflow", "metadata": {"name": "test"}}
     return {**head, "roster": ROSTER, "policy": POLICY, "plan": plan, **parts}
 
@@ -35,7 +35,7 @@ def plan_manifest(name: str = "inner", **body: Any) -> dict[str, Any]:
 
 
 def as_bytes(content: Any) -> bytes:
-    """Bytes unchanged, text as UTF-8, anything else as JSON, which is also YAML."""
+    """Encode a file: bytes unchanged, text as UTF-8, any other value as JSON, which is also YAML."""
     if isinstance(content, bytes):
         return content
     return content.encode() if isinstance(content, str) else json.dumps(content).encode()
@@ -45,28 +45,28 @@ def bundle_of(files: Mapping[str, Any]) -> Bundle:
     return Bundle(MemoryFiles({name: as_bytes(content) for name, content in files.items()}))
 
 
-def compiled(
+def compile_files(
     files: Mapping[str, Any], entry: str = "workflow.yaml", inputs: Mapping[str, Any] | None = None
 ) -> Compilation:
     values = {name: InputValue(value) for name, value in (inputs or {}).items()}
     return compile_workflow(bundle_of(files), entry, None, values, require_all_inputs=True)
 
 
-def compiled_plan(plan: Mapping[str, Any], **parts: Any) -> Mapping[str, Any]:
-    """The wave plan of a workflow without findings."""
-    result = compiled({"workflow.yaml": workflow(plan, **parts)})
+def compile_plan(plan: Mapping[str, Any], **parts: Any) -> Mapping[str, Any]:
+    """Return the wave plan of a workflow around the plan. Assert that it has no findings."""
+    result = compile_files({"workflow.yaml": workflow(plan, **parts)})
     assert result.findings == ()
     assert result.wave_plan is not None
     return result.wave_plan
 
 
-def codes(files: Mapping[str, Any], entry: str = "workflow.yaml") -> list[str]:
+def finding_codes(files: Mapping[str, Any], entry: str = "workflow.yaml") -> list[str]:
     result = check_file(bundle_of(files), entry, None, {})
     return [finding.code for finding in result.findings]
 
 
-def plan_codes(plan: Mapping[str, Any], **parts: Any) -> list[str]:
-    return codes({"workflow.yaml": workflow(plan, **parts)})
+def plan_finding_codes(plan: Mapping[str, Any], **parts: Any) -> list[str]:
+    return finding_codes({"workflow.yaml": workflow(plan, **parts)})
 
 
 def without_bundle(wave_plan: Mapping[str, Any]) -> dict[str, Any]:

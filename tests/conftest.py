@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 TESTS = Path(__file__).parent
-# `pytest -m quick` runs these folders and files, except for the slow files: more than three seconds.
+# `pytest -m quick` runs these folders and files, except for the slow ones, which take more than three seconds.
 QUICK_FOLDERS = ("unit", "architecture")
 QUICK_FILES = ("acceptance/test_examples.py", "acceptance/test_findings.py")
 SLOW_FILES = (
@@ -47,8 +47,8 @@ settings.register_profile("forum", deadline=None)
 settings.register_profile("quick", parent=settings.get_profile("forum"), max_examples=10)
 settings.load_profile("forum")
 
-# Tests that run in the background of a shell ignore interrupts, and under `nohup` hangups. Programs that they start
-# would inherit that.
+# A background job of a shell ignores interrupts, and under `nohup` also hangups. Programs that the tests start would
+# inherit this, so restore the defaults.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for number in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(number, signal.SIG_DFL)

@@ -10,6 +10,7 @@ _SPECIFICATION = ROOT / "docs" / "spec" / "ledger.md"
 
 
 def run(*command: object, cwd: Path) -> str:
+    """Run a command, assert that it succeeds, and return its standard output."""
     # The programs under test must not import from the tests' path.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     arguments = [str(part) for part in command]
@@ -19,12 +20,13 @@ def run(*command: object, cwd: Path) -> str:
 
 
 def build(project: Path, folder: Path, *kinds: str) -> None:
-    """Build the given kinds. Without a kind, build a source distribution and a wheel from it."""
-    # Installing a checkout builds in isolation, which checks that the build requirements are complete.
+    """Build into `folder`. `kinds` are options such as `--wheel`; without one, build a source distribution and from it
+    a wheel."""
+    # Skip isolation, which is slow. The editable installs build in isolation, so missing build requirements are found.
     run(sys.executable, "-m", "build", "--no-isolation", *kinds, "--outdir", folder, project, cwd=folder)
 
 
-def environment(folder: Path, *packages: object) -> Path:
+def create_environment(folder: Path, *packages: object) -> Path:
     """Create an environment and return its `bin`. It has no pip: installing pip takes longer than most packages."""
     run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
     install(folder / "bin", *packages)
@@ -37,7 +39,7 @@ def install(bin_: Path, *packages: object) -> None:
     run(*pip, "install", "--quiet", "--no-compile", *packages, cwd=bin_)
 
 
-def worked_ledger() -> str:
+def worked_example_ledger() -> str:
     """The handwritten ledger of the specification's worked example."""
     page = _SPECIFICATION.read_text(encoding="utf-8")
     return page.partition("```jsonl\n")[2].partition("```")[0]

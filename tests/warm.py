@@ -18,14 +18,14 @@ from pathlib import Path
 def call(
     program: str, *arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Call a program and wait for its end, by default in this process's directory and environment."""
+    """Call a program and wait until it ends. By default, it gets this process's directory and environment."""
     argv = [str(argument) for argument in arguments]
     request = {"arguments": argv, "cwd": str(cwd or Path.cwd()), "env": dict(os.environ if env is None else env)}
     return _warm_process(program).call(request)
 
 
 def as_text(output: bytes) -> str:
-    """Decode with universal newlines, as for a text file."""
+    """Decode output and convert line endings to `\\n`, as reading a text file does."""
     return io.StringIO(output.decode(), newline=None).getvalue()
 
 
@@ -51,12 +51,12 @@ class _WarmProcess:
             out, err = (Path(path).read_bytes() for path in output.values())
         return subprocess.CompletedProcess([], code, out, err)
 
-    def end(self) -> None:
+    def stop(self) -> None:
         self._process.communicate()
 
 
 @cache
 def _warm_process(program: str) -> _WarmProcess:
     process = _WarmProcess(program)
-    atexit.register(process.end)
+    atexit.register(process.stop)
     return process

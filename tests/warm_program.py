@@ -1,7 +1,7 @@
-"""Run calls of a program in processes forked from one that has imported everything.
+"""Fork a process for each call of a program, from a process that has already imported all modules.
 
-Started by warm.py: a call costs a fifth of starting a new interpreter. Each line of standard input is a request; the
-answer is the exit code.
+Started by warm.py. A call takes a fifth of the time of a new interpreter. Each line of standard input is a request, and
+each line of standard output is the exit code of a call.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import traceback
 from typing import Any, NoReturn
 
 _PACKAGES = {"forum": ("forum_runner", "forum_adapters"), "forum-conformance": ("forum_conformance",)}
-_FAILED = 99
+_CRASHED = 99
 
 
 def main(program: str) -> None:
@@ -34,19 +34,19 @@ def main(program: str) -> None:
 
 
 def _call(program: str, request: dict[str, Any]) -> NoReturn:
-    code: Any = _FAILED
+    code: Any = _CRASHED
     try:
         os.chdir(request["cwd"])
         os.environ.clear()
         os.environ.update(request["env"])
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        for number, target in enumerate((nothing, *map(_create, (request["out"], request["err"])))):
-            os.dup2(target, number)
+        null_fd = os.open(os.devnull, os.O_RDONLY)
+        for fd, target in enumerate((null_fd, *map(_create, (request["out"], request["err"])))):
+            os.dup2(target, fd)
         sys.argv = [program, *request["arguments"]]
-        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - to the end
+        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - open until the process exits
         code = importlib.import_module(f"{_PACKAGES[program][0]}.cli").main()
-    except SystemExit as end:
-        code = end.code
+    except SystemExit as exit_:
+        code = exit_.code
     except BaseException:
         traceback.print_exc()
     finally:

@@ -35,10 +35,10 @@ LAYERS = (
     {"__main__"},
 )
 # The subpackages of `execute` whose `__init__` is their public interface.
-PARTS = ("drive", "engines", "machine", "replay", "resume", "reuse", "secrets")
-# The process engine supervises its workers with the same code as the command adapter its programs.
+SUBPACKAGES = ("drive", "engines", "machine", "replay", "resume", "reuse", "secrets")
+# The process engine supervises its workers with the code that the command adapter uses for its programs.
 SUPERVISION = ("programs.process_keeper", "programs.process_warden")
-ALLOWED_ACROSS = {
+ALLOWED_CROSSINGS = {
     *(("forum_runner", f"forum_adapters.{name}") for name in ("base", "plugins", "registry")),
     *(("forum_runner.execute.engines.", f"forum_adapters.{name}") for name in SUPERVISION),
 }
@@ -65,7 +65,7 @@ def imports(tree: ast.Module) -> Iterator[str]:
 
 @cache
 def import_statements(tree: ast.Module) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """Walking the trees takes most of the time of these tests."""
+    """Return all import statements of a module. Cached, because walking the trees takes most of the time."""
     return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
 
 
@@ -76,7 +76,7 @@ def type_imports(tree: ast.Module) -> Iterator[str]:
 
 
 def crossings(package: str) -> set[tuple[str, str]]:
-    """Return the imports from one of our packages into another."""
+    """Return the imports from this package into our other packages, as pairs of module and imported name."""
     others = set(PACKAGES) - {package}
     return {
         (name, imported)
@@ -87,9 +87,10 @@ def crossings(package: str) -> set[tuple[str, str]]:
 
 
 def rank(module: str) -> int:
+    """Return the number of a module's layer, counted from the bottom."""
     first = module.split(".")[1] if "." in module else "__init__"
-    found = [index for index, layer in enumerate(LAYERS) if first in layer]
-    return found[0] if found else 0  # a name from the package itself, such as its version
+    ranks = [index for index, layer in enumerate(LAYERS) if first in layer]
+    return ranks[0] if ranks else 0  # a name from the package itself, such as its version
 
 
 @pytest.mark.parametrize("package", ["forum_adapters", "forum_conformance"])
@@ -103,11 +104,11 @@ def test_adapters_and_conformance_import_none_of_our_other_packages(package: str
 def test_a_distribution_imports_exactly_its_dependencies(folder: str, packages: set[str]) -> None:
     project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     imported = {
-        whole.partition(".")[0]
+        module.partition(".")[0]
         for package in packages
         for name, tree in modules(package)
         if name.partition(".")[0] == package
-        for whole in imports(tree)
+        for module in imports(tree)
     }
 
     outside = imported - sys.stdlib_module_names - packages
@@ -115,17 +116,17 @@ def test_a_distribution_imports_exactly_its_dependencies(folder: str, packages: 
     assert outside == {"yaml" if name == "PyYAML" else name.replace("-", "_") for name in names}
 
 
-def test_the_runner_imports_only_the_interface_and_the_registry_of_the_adapters() -> None:
-    refused = {
+def test_the_runner_imports_only_the_allowed_modules_of_the_adapters() -> None:
+    forbidden = {
         (name, imported)
         for name, imported in crossings("forum_runner")
         if not any(
-            name.startswith(source) and (imported == to or imported.startswith(f"{to}."))
-            for source, to in ALLOWED_ACROSS
+            name.startswith(source) and (imported == target or imported.startswith(f"{target}."))
+            for source, target in ALLOWED_CROSSINGS
         )
     }
 
-    assert refused == set()
+    assert forbidden == set()
 
 
 def test_only_the_command_line_imports_click_and_signal() -> None:
@@ -139,24 +140,24 @@ def test_only_the_command_line_imports_click_and_signal() -> None:
     assert {pair for pair in importers if rank(pair[0]) < rank("forum_runner.commands")} == set()
 
 
-def test_only_the_command_line_reads_the_current_directory() -> None:
+def test_only_the_command_line_reads_or_changes_the_current_directory() -> None:
     """API calls get absolute paths, which do not depend on the current directory."""
-    reading = {"Path.cwd", "os.getcwd", "os.getcwdb", "os.curdir", "os.chdir", "os.fchdir"}
-    readers = {
+    attributes = {"Path.cwd", "os.getcwd", "os.getcwdb", "os.curdir", "os.chdir", "os.fchdir"}
+    users = {
         (name, ast.unparse(node))
         for package in ("forum_runner", "forum_adapters")
         for name, tree in modules(package)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and ast.unparse(node) in reading
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in attributes
     }
 
     # A warden is a separate process, and changes to the directory of each program it starts.
     warden = {("forum_adapters.programs.process_warden", "os.chdir")}
-    assert {pair for pair in readers if rank(pair[0]) < rank("forum_runner.commands")} == warden
+    assert {pair for pair in users if rank(pair[0]) < rank("forum_runner.commands")} == warden
 
 
 def test_commands_and_conformance_use_the_application_only_through_its_api() -> None:
-    calls = {
+    direct_imports = {
         (name, imported)
         for name, tree in modules("forum_runner")
         if name.startswith(("forum_runner.commands", "forum_runner.conformance"))
@@ -164,7 +165,7 @@ def test_commands_and_conformance_use_the_application_only_through_its_api() -> 
         if imported.startswith(("forum_runner.app", "forum_runner.execute"))
     }
 
-    assert calls == set()
+    assert direct_imports == set()
 
 
 def test_every_module_of_the_runner_has_a_layer() -> None:
@@ -186,19 +187,19 @@ def test_the_runner_imports_only_downwards() -> None:
     assert upward == set()
 
 
-def test_parts_of_execute_import_each_other_through_their_public_interface() -> None:
-    """A part exports its names in `__init__`. Other parts do not import its modules."""
+def test_subpackages_of_execute_import_each_other_only_through_their_public_interface() -> None:
+    """A subpackage exports its names in `__init__`. Other packages do not import its modules."""
     names = {name for name, _ in modules("forum_runner")}
-    inside = {
+    bypassing = {
         (name, imported)
         for name, tree in modules("forum_runner")
         for imported in imports(tree)
-        if imported.split(".")[1:3] in [["execute", part] for part in PARTS]
+        if imported.split(".")[1:3] in [["execute", subpackage] for subpackage in SUBPACKAGES]
         and ".".join(imported.split(".")[:4]) in names
         and imported.split(".")[:3] != name.split(".")[:3]
     }
 
-    assert inside == set()
+    assert bypassing == set()
 
 
 def import_graph() -> dict[str, set[str]]:
@@ -206,10 +207,10 @@ def import_graph() -> dict[str, set[str]]:
     trees = {name: tree for package in PACKAGES for name, tree in modules(package)}
     return {
         name: {
-            found
+            target
             for imported in imports(tree)
-            for found in (imported if imported in trees else imported.rpartition(".")[0],)
-            if found in trees and found != name
+            for target in (imported if imported in trees else imported.rpartition(".")[0],)
+            if target in trees and target != name
         }
         for name, tree in trees.items()
     }
@@ -247,7 +248,7 @@ def test_imports_include_lazy_ones() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
-def test_help_loads_no_heavy_module(arguments: list[str]) -> None:
+def test_help_and_version_load_no_heavy_module(arguments: list[str]) -> None:
     program = (
         f"import sys\nsys.argv = ['forum', *{arguments!r}]\nfrom forum_runner.cli import cli\n"
         "try:\n    cli.main(prog_name='forum')\nexcept SystemExit:\n    pass\n"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from distributions import ROOT, worked_ledger
+from distributions import ROOT, worked_example_ledger
 
 BLOCKED = (
-    # ours
+    # our other packages
     "forum_adapters",
     "forum_manifests",
     "forum_runner",
@@ -52,14 +52,14 @@ def run_without_runner(program: str, cwd: Path) -> subprocess.CompletedProcess[s
 
 
 def command(*arguments: object) -> str:
-    words = [str(argument) for argument in arguments]
-    return f"from forum_conformance.cli import main\nsys.exit(main({words!r}))"
+    argv = [str(argument) for argument in arguments]
+    return f"from forum_conformance.cli import main\nsys.exit(main({argv!r}))"
 
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     path = tmp_path / "ledger.jsonl"
-    path.write_text(worked_ledger())
+    path.write_text(worked_example_ledger())
     return path
 
 
@@ -70,7 +70,7 @@ def test_a_blocked_package_cannot_be_imported(name: str, tmp_path: Path) -> None
     assert result.stderr.endswith(f"ModuleNotFoundError: {name} is blocked\n")
 
 
-def test_the_judge_verifies_a_ledger(ledger: Path, tmp_path: Path) -> None:
+def test_the_judge_can_verify_a_ledger(ledger: Path, tmp_path: Path) -> None:
     result = run_without_runner(command("judge", ledger), tmp_path)
 
     assert (result.returncode, result.stderr) == (0, "")
@@ -88,7 +88,7 @@ def test_every_module_can_be_imported(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_the_suite_tests_a_program(tmp_path: Path) -> None:
+def test_the_suite_can_test_a_program(tmp_path: Path) -> None:
     (tmp_path / "rejects_all.py").write_text(REJECTS_ALL)
     entrypoint = shlex.join([sys.executable, "rejects_all.py"])
     options = ("--filter", "canonical/key-*", "--filter", "compile/*", "--progress", "none", "--json")
@@ -104,7 +104,7 @@ def test_the_suite_tests_a_program(tmp_path: Path) -> None:
 
 
 def test_the_schemas_of_an_installed_runner_change_nothing(ledger: Path, tmp_path: Path) -> None:
-    """A runner of another version may be installed beside the judge."""
+    """A different version of the runner may be installed beside the judge."""
     schemas = tmp_path / "site" / "forum_schemas" / "v1"
     schemas.mkdir(parents=True)
     for path in (ROOT / "schemas" / "v1").iterdir():

@@ -1,4 +1,4 @@
-"""Class names are unique in the runner and the adapters, so that a name alone identifies a class."""
+"""Public class names are unique in the runner and the adapters, so that a name alone identifies a class."""
 
 import ast
 from collections import defaultdict

@@ -23,7 +23,7 @@ def registry() -> Registry[Any]:
 
 
 def nodes(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Yield every subschema with its path. Examples and other plain values are left out."""
+    """Yield every object in a schema with its path, without examples and other plain values."""
     if isinstance(value, dict):
         yield path, value
         for key, item in value.items():
@@ -69,24 +69,24 @@ def test_a_property_has_editor_help_and_valid_examples(name: str, path: str, sch
     assert schema["description"].endswith(".")
     assert schema["examples"]
 
-    reference = {"$ref": f"https://forum.invalid/v1/{name}#/" + "/".join(_in_schema(path))}
+    reference = {"$ref": f"https://forum.invalid/v1/{name}#/" + "/".join(_location_in_schema(path))}
     validator = jsonschema.Draft202012Validator(reference, registry=registry())
     for example in schema["examples"]:
         validator.validate(example)
 
 
-def _in_schema(path: str) -> list[str]:
+def _location_in_schema(path: str) -> list[str]:
     *parents, key = path.split("/")
     return [*parents, "properties", key]
 
 
 def _is_described_object(node: dict[str, Any]) -> bool:
-    """Also for an object that may be null."""
+    """Whether a node describes an object that has properties and may be null."""
     return "properties" in node and node.get("type") in ("object", ["object", "null"])
 
 
 def _is_closed(node: dict[str, Any]) -> bool:
-    """Closed by itself, or together with the schemas it refers to."""
+    """Whether a node allows no other properties, by itself or together with the schemas it refers to."""
     return node.get("additionalProperties") is False or node.get("unevaluatedProperties") is False
 
 

@@ -23,23 +23,23 @@ class Fate(Enum):
 
 @dataclass(slots=True)
 class Fates:
-    """The fate of each attempt, derived from the seed. `losses` is a percentage."""
+    """Decides the fate of each attempt, derived from the seed."""
 
     seed: int
-    losses: int = 30
+    loss_percent: int = 30
     _counts: Counter[tuple[str, int, int | None]] = field(default_factory=Counter)
 
-    def of(self, attempt: Attempt) -> Fate:
+    def decide(self, attempt: Attempt) -> Fate:
         key = (attempt.task, attempt.number, attempt.check)
         self._counts[key] += 1
-        draw = Random(f"{self.seed}/{key}/{self._counts[key]}")  # noqa: S311 - must be reproducible
-        if draw.randrange(100) < self.losses:
-            return draw.choice((Fate.NOT_STARTED, Fate.LOST, Fate.LOST_TWICE))
-        return draw.choice((Fate.ANSWERED, Fate.ANSWERED_TWICE))
+        rng = Random(f"{self.seed}/{key}/{self._counts[key]}")  # noqa: S311 - must be reproducible
+        if rng.randrange(100) < self.loss_percent:
+            return rng.choice((Fate.NOT_STARTED, Fate.LOST, Fate.LOST_TWICE))
+        return rng.choice((Fate.ANSWERED, Fate.ANSWERED_TWICE))
 
 
 class LossyEngine:
-    """`begun` lists the calls in order. `on_report` is called with the number of reports so far."""
+    """`begun` lists the ids of the calls in order. `on_report` is called after each report with the number so far."""
 
     def __init__(self, engine: Engine, fates: Fates, on_report: Callable[[int], None] = lambda _count: None) -> None:
         self.begun: list[str] = []
@@ -57,7 +57,7 @@ class LossyEngine:
 
     def begin(self, attempt: Attempt) -> None:
         self.begun.append(attempt.id)
-        fate = self._fate_of[attempt.id] = self._fates.of(attempt)
+        fate = self._fate_of[attempt.id] = self._fates.decide(attempt)
         if fate is Fate.NOT_STARTED:
             self._not_started.append(Lost(attempt.id))
             self._wake()
@@ -69,14 +69,14 @@ class LossyEngine:
 
     def reports(self) -> list[Replied | Lost]:
         not_started, self._not_started = self._not_started, []
-        found: list[Replied | Lost] = []
+        reports: list[Replied | Lost] = []
         for report in [*not_started, *self._engine.reports()]:
             fate = self._fate_of[report.call]
             reported = Lost(report.call) if fate in (Fate.LOST, Fate.LOST_TWICE) else report
-            found += [reported] * (2 if fate in (Fate.ANSWERED_TWICE, Fate.LOST_TWICE) else 1)
+            reports += [reported] * (2 if fate in (Fate.ANSWERED_TWICE, Fate.LOST_TWICE) else 1)
             self._reported += 1
             self._on_report(self._reported)
-        return found
+        return reports
 
     async def close(self) -> None:
         await self._engine.close()

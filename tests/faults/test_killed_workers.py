@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from acceptance.workflow_folder import PATIENCE_S, SHELL, Folder, check_valid, processes_with, sh
-from engines.installing import install_adapters
+from engines.adapter_plugins import install_adapters
 
 ROUNDS = int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
 SEED = os.environ.get("FORUM_FAULT_SEED", "1")
@@ -28,8 +28,8 @@ WORKER = b"forum_runner.execute.engines.worker"
 # Each program first records its task and attempt.
 _RECORD_EFFECT = 'read -r me; test -n "$me" || exit 9; printf "%s\\n" "$me" >> effects'
 ROSTER: dict[str, Any] = {
-    "adapters": {"shell": {**SHELL["adapters"]["shell"], "env": ["PATH", "KEY"]}, "odd": {"type": "x-odd"}},
-    "agents": {**SHELL["agents"], "odd": {"adapter": "odd"}},
+    "adapters": {"shell": {**SHELL["adapters"]["shell"], "env": ["PATH", "KEY"]}, "faulty": {"type": "x-faulty"}},
+    "agents": {**SHELL["agents"], "faulty": {"adapter": "faulty"}},
 }
 FAST_RETRY = {"attempts": 2, "backoff": "10ms", "max_backoff": "10ms"}
 
@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
 
 
 def faulty(behavior: str, **fields: Any) -> dict[str, Any]:
-    return {"agent": "odd", "instruction": behavior, "retry": FAST_RETRY, **fields}
+    return {"agent": "faulty", "instruction": behavior, "retry": FAST_RETRY, **fields}
 
 
 def tasks() -> dict[str, Any]:
@@ -63,7 +63,7 @@ def tasks() -> dict[str, Any]:
         "leaves": faulty("leave", idempotent=True),
         "forks": faulty("fork_and_crash", idempotent=True),
         "returns-twice": faulty("fork_and_return", idempotent=True),
-        "writes-garbage": faulty("garbage"),
+        "writes-garbage": faulty("write_garbage"),
         "last": sh(f"{_RECORD_EFFECT}; echo done", needs=[{"task": "good", "edge": "order"}], idempotent=True),
     }
 

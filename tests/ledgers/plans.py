@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from bundles import compiled, plan_manifest, workflow
+from bundles import compile_files, plan_manifest, workflow
 
 PRICES = {"input": "3", "output": "15"}
 ROSTER = {
@@ -210,6 +210,6 @@ INNER = plan_manifest(
 def plan_of(name: str) -> bytes:
     """The wave plan's document. Warnings are welcome: some examples leave outputs without a reader."""
     parts = {"policy": POLICY | POLICIES.get(name, {}), "roster": ROSTERS.get(name, ROSTER)}
-    result = compiled({"workflow.yaml": workflow(PLANS[name], **parts), "inner.yaml": INNER})
+    result = compile_files({"workflow.yaml": workflow(PLANS[name], **parts), "inner.yaml": INNER})
     assert result.data is not None, [str(finding) for finding in result.findings]
     return bytes(result.data)

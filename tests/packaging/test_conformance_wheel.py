@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import forum_conformance
-from distributions import ROOT, build, environment, run, worked_ledger
+from distributions import ROOT, build, create_environment, run, worked_example_ledger
 from forum_runner import __version__
 
 VALID = "valid: 3 entries, run 01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f, passed\n"
@@ -20,7 +20,7 @@ VALID = "valid: 3 entries, run 01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f, passed\n"
 @pytest.fixture(scope="module")
 def conformance_bin(conformance_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment that has only this wheel and its dependencies."""
-    return environment(tmp_path_factory.mktemp("alone") / "venv", conformance_wheel)
+    return create_environment(tmp_path_factory.mktemp("alone") / "venv", conformance_wheel)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     path = tmp_path / "ledger.jsonl"
-    path.write_text(worked_ledger())
+    path.write_text(worked_example_ledger())
     return path
 
 
@@ -120,7 +120,7 @@ def test_the_wheel_installs_nothing_of_the_runner(conformance_bin: Path, tmp_pat
 
 
 def test_editable_installs_of_both_use_an_edited_schema_at_once(checkout: Path, tmp_path: Path) -> None:
-    bin_ = environment(tmp_path / "venv", "--editable", checkout / "conformance", "--editable", checkout)
+    bin_ = create_environment(tmp_path / "venv", "--editable", checkout / "conformance", "--editable", checkout)
     print_title = "from forum_conformance.schemas import schema\nprint(schema('proof.schema.json')['title'])"
     schema = checkout / "schemas" / "v1" / "proof.schema.json"
     before = schema.read_text()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from distributions import build, environment, install, run
+from distributions import build, create_environment, install, run
 
 WORKFLOW = """\
 apiVersion: forum/v1
@@ -22,7 +22,7 @@ plan:
 @pytest.fixture(scope="module")
 def bin_(runner_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment that has this wheel. Tests may install more packages."""
-    return environment(tmp_path_factory.mktemp("runner") / "venv", runner_wheel)
+    return create_environment(tmp_path_factory.mktemp("runner") / "venv", runner_wheel)
 
 
 def test_a_wheel_built_from_the_source_distribution_is_identical(

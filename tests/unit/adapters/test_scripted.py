@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bundles import codes, compiled, plan_manifest, workflow
+from bundles import compile_files, finding_codes, plan_manifest, workflow
 from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Limits, Predictable, Prompt, Reply, Usage
 from forum_adapters.script import matching_names
 from forum_adapters.scripted import Script, ScriptedAdapter
@@ -118,7 +118,7 @@ def test_the_compiler_accepts_only_command_checks() -> None:
 
     def found(check: str) -> list[str]:
         answers = [{"task": "work", "check": check, "output": "x"}]
-        return codes({"workflow.yaml": workflow(plan, script={"answers": answers})})
+        return finding_codes({"workflow.yaml": workflow(plan, script={"answers": answers})})
 
     assert (found("command"), found("agent")) == ([], ["F204"])
 
@@ -135,9 +135,9 @@ def test_every_task_name_that_the_compiler_accepts_matches_a_task() -> None:
 
     def accepts(name: str) -> bool:
         script = {"answers": [{"task": name, "output": "x"}]}
-        return codes(files | {"workflow.yaml": workflow(plan, script=script)}) == []
+        return finding_codes(files | {"workflow.yaml": workflow(plan, script=script)}) == []
 
-    wave_plan = compiled(files | {"workflow.yaml": workflow(plan)}).wave_plan
+    wave_plan = compile_files(files | {"workflow.yaml": workflow(plan)}).wave_plan
     assert wave_plan is not None
     suffixes = {id_: ["[0]", "[1]"] if "foreach" in task else [""] for id_, task in wave_plan["tasks"].items()}
     units = [id_ + suffix for id_, found in suffixes.items() for suffix in found]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bundles import plan_codes
+from bundles import plan_finding_codes
 
 PRICES = {"input": "1", "output": "2"}
 PRICED = {"type": "scripted", "prices": PRICES}
@@ -18,7 +18,7 @@ def finding_codes(
     agents = {"asker": {"adapter": "a"} | ({"limits": limits} if limits else {}), "judge": {"adapter": "free"}}
     roster = {"adapters": {"a": adapter, "free": {"type": "scripted"}}, "agents": agents}
     policy = {"allow": {"commands": ["*"]}} | ({"budget": run} if run else {})
-    return plan_codes({"tasks": {"ask": ASK | task} | (tasks or {})}, roster=roster, policy=policy)
+    return plan_finding_codes({"tasks": {"ask": ASK | task} | (tasks or {})}, roster=roster, policy=policy)
 
 
 @pytest.mark.requirement("COMPILE-BUDGET-001")
@@ -43,7 +43,7 @@ def test_a_program_named_by_the_task_costs_nothing() -> None:
     run = {"agent": "asker", "run": ["true"], "budget": {"usd": "1"}}
     roster = {"adapters": {"shell": {"type": "command"}}, "agents": {"asker": {"adapter": "shell"}}}
 
-    assert plan_codes({"tasks": {"run": run}}, roster=roster, policy={"allow": {"commands": ["true"]}}) == []
+    assert plan_finding_codes({"tasks": {"run": run}}, roster=roster, policy={"allow": {"commands": ["true"]}}) == []
 
 
 @pytest.mark.requirement("COMPILE-BUDGET-002")

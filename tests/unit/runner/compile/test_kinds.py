@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bundles import ROSTER, bundle_of, codes
+from bundles import ROSTER, bundle_of, finding_codes
 from forum_runner import resources
 from forum_runner.commands import explain, schema
 from forum_runner.compile.compiler import check_file, compile_workflow
@@ -91,8 +91,8 @@ def test_a_registered_kind_compiles() -> None:
 def test_a_registered_kind_is_checked_by_its_schema_and_by_the_compiler() -> None:
     misspelt = {**DEBATE, "queston": "", "sides": ["writer", "critc"]}
 
-    assert codes({"debate.yaml": DEBATE}, "debate.yaml") == []
-    assert codes({"debate.yaml": misspelt}, "debate.yaml") == ["F012", "F201"]
+    assert finding_codes({"debate.yaml": DEBATE}, "debate.yaml") == []
+    assert finding_codes({"debate.yaml": misspelt}, "debate.yaml") == ["F012", "F201"]
 
 
 @pytest.mark.usefixtures("_debate")
@@ -114,4 +114,4 @@ def test_schema_and_explain_know_a_registered_kind() -> None:
 
 
 def test_an_unregistered_kind_is_unknown() -> None:
-    assert codes({"debate.yaml": DEBATE}, "debate.yaml") == ["F002"]
+    assert finding_codes({"debate.yaml": DEBATE}, "debate.yaml") == ["F002"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bundles import as_bytes, compiled, plan_manifest, without_bundle, workflow
+from bundles import as_bytes, compile_files, plan_manifest, without_bundle, workflow
 from forum_runner.compile.layer import layer, split
 from forum_runner.compile.value_source import tasks_in
 
@@ -60,7 +60,7 @@ def edges_of(plan: dict[str, Any]) -> list[tuple[str, str]]:
 
 def waves_of(plan: dict[str, Any], max_parallel: int) -> list[list[str]]:
     policy = {"max_parallel": max_parallel, "allow": {"commands": ["true"]}}
-    result = compiled({"workflow.yaml": workflow(plan, policy=policy)})
+    result = compile_files({"workflow.yaml": workflow(plan, policy=policy)})
     assert result.wave_plan is not None, result.findings
     waves: list[list[str]] = result.wave_plan["waves"]
     return waves
@@ -118,7 +118,9 @@ def test_reordering_keys_or_documents_changes_only_the_file_digests(
     reordered = shuffled(documents, source)
     source.shuffle(reordered)
 
-    first, second = (compiled({"workflow.yaml": b"\n---\n".join(map(as_bytes, d))}) for d in (documents, reordered))
+    first, second = (
+        compile_files({"workflow.yaml": b"\n---\n".join(map(as_bytes, d))}) for d in (documents, reordered)
+    )
 
     assert first.wave_plan is not None and second.wave_plan is not None
     assert without_bundle(first.wave_plan) == without_bundle(second.wave_plan)
@@ -128,7 +130,7 @@ def test_reordering_keys_or_documents_changes_only_the_file_digests(
 @pytest.mark.requirement("COMPILE-LAYER-003")
 @given(rich_plans())
 def test_a_task_takes_values_only_from_earlier_waves(plan: dict[str, Any]) -> None:
-    result = compiled({"workflow.yaml": workflow(plan)})
+    result = compile_files({"workflow.yaml": workflow(plan)})
 
     assert result.wave_plan is not None, result.findings
     position = {task: index for index, wave in enumerate(result.wave_plan["waves"]) for task in wave}
@@ -146,7 +148,7 @@ def test_a_task_takes_values_only_from_earlier_waves(plan: dict[str, Any]) -> No
 def test_compiling_the_same_bundle_twice_gives_the_same_bytes(plan: dict[str, Any]) -> None:
     files = {"workflow.yaml": workflow(plan)}
 
-    first, second = compiled(files), compiled(files)
+    first, second = compile_files(files), compile_files(files)
 
     assert first.data == second.data
     assert first.data is not None and json.loads(first.data) == first.wave_plan

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bundles import compiled_plan, plan_codes
+from bundles import compile_plan, plan_finding_codes
 from forum_runner.compile import matrix
 from forum_runner.model import Task
 
@@ -23,7 +23,7 @@ def test_a_matrix_becomes_one_task_per_combination() -> None:
         "matrix": {"n": [2, 10], "lang": ["de", "a b/ü"]},
     }
 
-    tasks = compiled_plan({"tasks": {"say": task}})["tasks"]
+    tasks = compile_plan({"tasks": {"say": task}})["tasks"]
 
     assert {id_: task["instruction"] for id_, task in tasks.items()} == {
         "say[lang=a%20b%2F%C3%BC,n=10]": ["In a b/ü: 10"],
@@ -47,7 +47,7 @@ def test_a_matrix_becomes_one_task_per_combination() -> None:
     ],
 )
 def test_a_matrix_needs_distinct_values_and_at_most_1000_instances(axes: Any, expected: list[str]) -> None:
-    assert plan_codes({"tasks": {"say": {**ASK, "matrix": axes}}}) == expected
+    assert plan_finding_codes({"tasks": {"say": {**ASK, "matrix": axes}}}) == expected
 
 
 @pytest.mark.requirement("COMPILE-MATRIX-001")
@@ -61,7 +61,7 @@ def test_instance_ids_are_sorted_as_text() -> None:
 @pytest.mark.requirement("COMPILE-MATRIX-002", "COMPILE-WRITE-007")
 def test_an_edge_from_a_matrix_delivers_a_list_unless_it_picks_one_instance() -> None:
     say = {**ASK, "matrix": {"lang": ["de", "en"], "n": [1, 2]}, "output": {"type": "object"}}
-    plan = compiled_plan(
+    plan = compile_plan(
         {
             "tasks": {
                 "say": say,
@@ -95,15 +95,15 @@ def test_conditions_foreach_and_outputs_pick_instances_too() -> None:
     each = {**ASK, "foreach": {"task": "say", "matrix": {"lang": "en"}, "as": "item", "max": 3}}
     outputs = {"de": {"task": "say", "matrix": {"lang": "de"}}, "all": "after", "each": "each"}
 
-    plan = compiled_plan({"tasks": {"say": say, "after": after, "each": each}, "outputs": outputs})
+    plan = compile_plan({"tasks": {"say": say, "after": after, "each": each}, "outputs": outputs})
 
     assert plan["tasks"]["after[lang=de]"]["when"][0]["from"] == {"task": "say[lang=de]"}
     assert plan["tasks"]["each"]["foreach"]["from"] == {"task": "say[lang=en]"}
     assert plan["outputs"]["de"] == {"task": "say[lang=de]"}
     wrong = {"de": {"task": "say", "matrix": {"lang": "fr"}}}
-    assert plan_codes({"tasks": {"say": say}, "outputs": wrong}) == ["F307"]
+    assert plan_finding_codes({"tasks": {"say": say}, "outputs": wrong}) == ["F307"]
     wrong = {"de": {"task": "say", "matrix": {"lang": "${{ inputs.x }}"}}}
-    assert plan_codes({"tasks": {"say": say}, "outputs": wrong}) == ["F020"]
+    assert plan_finding_codes({"tasks": {"say": say}, "outputs": wrong}) == ["F020"]
 
 
 @pytest.mark.requirement("COMPILE-MATRIX-002")
@@ -112,7 +112,7 @@ def test_a_matrix_pick_names_existing_axes_and_values(pick: dict[str, Any]) -> N
     say = {**ASK, "matrix": {"lang": ["de"]}}
     other = {**ASK, "matrix": {"lang": ["de"]}, "needs": [{"task": "say", "matrix": pick}]}
 
-    assert plan_codes({"tasks": {"say": say, "other": other}}) == ["F307"]
+    assert plan_finding_codes({"tasks": {"say": say, "other": other}}) == ["F307"]
 
 
 @pytest.mark.requirement("COMPILE-FOREACH-001", "COMPILE-TYPE-004")
@@ -125,7 +125,7 @@ def test_a_foreach_is_a_template_whose_outputs_are_a_list() -> None:
     }
     tasks = {"find": find, "each": each, "sum": {**ASK, "needs": [{"task": "each", "select": "/x"}]}}
 
-    plan = compiled_plan({"tasks": tasks})
+    plan = compile_plan({"tasks": tasks})
 
     assert plan["tasks"]["each"]["foreach"] == {"from": {"task": "find", "select": "/items"}, "as": "item", "max": 7}
     assert plan["tasks"]["sum"]["needs"] == [{"edge": "data", "as": "each", "from": {"each": "each", "item": "/x"}}]
@@ -136,7 +136,7 @@ def test_a_foreach_is_a_template_whose_outputs_are_a_list() -> None:
 def test_a_foreach_over_a_value_that_is_not_a_list_is_a_finding() -> None:
     each = {**ASK, "foreach": {"task": "find", "as": "item", "max": 7}}
 
-    assert plan_codes({"tasks": {"find": ASK, "each": each}}) == ["F408"]
+    assert plan_finding_codes({"tasks": {"find": ASK, "each": each}}) == ["F408"]
 
 
 @pytest.mark.requirement("COMPILE-FOREACH-001")
@@ -144,4 +144,4 @@ def test_a_task_cannot_have_both_foreach_and_matrix() -> None:
     find = {**ASK, "output": {"type": "array"}}
     each = {**ASK, "foreach": {"task": "find", "as": "item", "max": 7}, "matrix": {"a": [1]}}
 
-    assert plan_codes({"tasks": {"find": find, "each": each}}) == ["F704"]
+    assert plan_finding_codes({"tasks": {"find": find, "each": each}}) == ["F704"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bundles import ROSTER, compiled_plan, plan_codes
+from bundles import ROSTER, compile_plan, plan_finding_codes
 from forum_runner.compile.permissions import is_host_allowed
 
 RUN = {"agent": "operator", "run": ["true"]}
@@ -18,7 +18,7 @@ def finding_codes(allow: dict[str, Any], **adapter: Any) -> list[str]:
         "agents": ROSTER["agents"] | {"asker": {"adapter": "model"}, "idle": {"adapter": "unused"}},
     }
     tasks = {"run": RUN, "ask": {"agent": "asker", "instruction": "x", "accept": [{"command": ["test", "x"]}]}}
-    return plan_codes({"tasks": tasks}, roster=roster, policy={"allow": allow})
+    return plan_finding_codes({"tasks": tasks}, roster=roster, policy={"allow": allow})
 
 
 SUFFICIENT = {"commands": ["true", "test"], "hosts": ["models.example.com"], "env": ["KEY"]}
@@ -53,7 +53,9 @@ def test_environment_variables_of_programs_and_proxies_need_permission() -> None
         "agents": {"operator": {"adapter": "shell"}},
     }
 
-    assert plan_codes({"tasks": {"run": RUN}}, roster=roster, policy={"allow": {"commands": ["true"]}}) == ["F505"]
+    assert plan_finding_codes({"tasks": {"run": RUN}}, roster=roster, policy={"allow": {"commands": ["true"]}}) == [
+        "F505"
+    ]
     assert finding_codes(SUFFICIENT, proxy_env="PROXY") == ["F505"]
 
 
@@ -86,7 +88,7 @@ def test_hosts_are_matched_by_name_port_and_suffix(url: str, allowed: list[str],
 def test_an_empty_policy_gets_the_documented_defaults() -> None:
     tasks = {"ask": {"agent": "critic", "instruction": "x"}}
 
-    policy = compiled_plan({"tasks": tasks}, policy={"retry": {}})["policy"]
+    policy = compile_plan({"tasks": tasks}, policy={"retry": {}})["policy"]
 
     assert policy == {
         "max_parallel": 4,
@@ -105,4 +107,4 @@ def test_an_empty_policy_gets_the_documented_defaults() -> None:
         "privacy": {"sensitive": False, "scrub_env": []},
         "durability": "batch",
     }
-    assert compiled_plan({"tasks": tasks}, policy={})["policy"] == policy
+    assert compile_plan({"tasks": tasks}, policy={})["policy"] == policy

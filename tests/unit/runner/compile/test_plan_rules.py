@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bundles import ROSTER, codes, compiled, compiled_plan, plan_codes, plan_manifest, workflow
+from bundles import ROSTER, compile_files, compile_plan, finding_codes, plan_finding_codes, plan_manifest, workflow
 
 RUN = {"agent": "operator", "run": ["true"]}
 ASK = {"agent": "critic", "instruction": "Look."}
@@ -32,7 +32,7 @@ def with_adapter(**adapter: Any) -> dict[str, Any]:
 def test_a_task_has_exactly_one_of_agent_lane_and_uses(task: dict[str, Any], expected: list[str]) -> None:
     files = {"workflow.yaml": workflow({"tasks": {"task": task}}), "inner.yaml": plan_manifest(tasks={"work": RUN})}
 
-    assert codes(files) == expected
+    assert finding_codes(files) == expected
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-002")
@@ -49,12 +49,12 @@ def test_a_task_has_exactly_one_of_agent_lane_and_uses(task: dict[str, Any], exp
     ],
 )
 def test_data_edges_of_a_task_have_distinct_names(task: dict[str, Any], expected: list[str]) -> None:
-    assert plan_codes({"tasks": {"a": ASK, "b": ASK | {"output": {"type": "array"}}, "task": task}}) == expected
+    assert plan_finding_codes({"tasks": {"a": ASK, "b": ASK | {"output": {"type": "array"}}, "task": task}}) == expected
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-002")
 def test_a_bare_task_name_in_needs_is_a_data_edge_of_that_name() -> None:
-    plan = compiled_plan({"tasks": {"a": RUN, "b": {**RUN, "needs": ["a"]}}})
+    plan = compile_plan({"tasks": {"a": RUN, "b": {**RUN, "needs": ["a"]}}})
 
     assert plan["tasks"]["b"]["needs"] == [{"edge": "data", "as": "a", "from": {"task": "a"}}]
 
@@ -62,7 +62,10 @@ def test_a_bare_task_name_in_needs_is_a_data_edge_of_that_name() -> None:
 @pytest.mark.requirement("MANIFEST-PLAN-003")
 @pytest.mark.parametrize(("expects", "expected"), [({"type": "string"}, []), ({"type": "object"}, ["F407"])])
 def test_an_output_without_a_type_is_text(expects: Any, expected: list[str]) -> None:
-    assert plan_codes({"tasks": {"a": RUN, "b": {**RUN, "needs": [{"task": "a", "expects": expects}]}}}) == expected
+    assert (
+        plan_finding_codes({"tasks": {"a": RUN, "b": {**RUN, "needs": [{"task": "a", "expects": expects}]}}})
+        == expected
+    )
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-004")
@@ -84,7 +87,7 @@ def test_an_output_without_a_type_is_text(expects: Any, expected: list[str]) -> 
 def test_a_program_needs_run_and_an_agent_needs_an_instruction(task: dict[str, Any], expected: list[str]) -> None:
     plan = {"inputs": {"x": {"type": "string"}}, "tasks": {"task": task}}
 
-    assert plan_codes(plan, roster=with_adapter(argv=["true"])) == expected
+    assert plan_finding_codes(plan, roster=with_adapter(argv=["true"])) == expected
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-005", "MANIFEST-ROSTER-002")
@@ -95,7 +98,7 @@ def test_a_program_needs_run_and_an_agent_needs_an_instruction(task: dict[str, A
 def test_escalation_moves_up_through_tiers_the_agent_has(escalate: list[str], expected: list[str]) -> None:
     task = {"agent": "writer", "instruction": "x", "escalate": escalate}
 
-    assert plan_codes({"tasks": {"task": task}}) == expected
+    assert plan_finding_codes({"tasks": {"task": task}}) == expected
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-009")
@@ -103,7 +106,7 @@ def test_a_routed_task_needs_at_least_one_eligible_agent() -> None:
     shell_only = {"adapters": {"shell": {"type": "command"}}, "agents": {"operator": {"adapter": "shell"}}}
 
     def finding_codes(task: dict[str, Any], **parts: Any) -> list[str]:
-        return plan_codes({"tasks": {"task": {"lane": "auto", "instruction": "x"} | task}}, **parts)
+        return plan_finding_codes({"tasks": {"task": {"lane": "auto", "instruction": "x"} | task}}, **parts)
 
     assert finding_codes({}) == []
     assert finding_codes({}, roster=shell_only) == ["F316"]
@@ -118,7 +121,7 @@ def test_a_routed_task_needs_at_least_one_eligible_agent() -> None:
 def test_a_condition_may_refer_to_any_upstream_task() -> None:
     def finding_codes(on: str) -> list[str]:
         last = {**RUN, "needs": [{"task": "b", "edge": "order"}], "when": {"task": on, "output": {"const": "x"}}}
-        return plan_codes({"tasks": {"a": RUN, "b": {**RUN, "needs": ["a"]}, "last": last, "beside": RUN}})
+        return plan_finding_codes({"tasks": {"a": RUN, "b": {**RUN, "needs": ["a"]}, "last": last, "beside": RUN}})
 
     assert [finding_codes(on) for on in ("a", "b", "beside", "last", "nowhere")] == [
         [],
@@ -132,7 +135,7 @@ def test_a_condition_may_refer_to_any_upstream_task() -> None:
 @pytest.mark.requirement("MANIFEST-PLAN-007")
 def test_every_cycle_is_reported_with_its_full_path() -> None:
     needs = {"a": ["b"], "b": ["c"], "c": ["a"], "d": ["d", "a"], "e": ["f"], "f": ["e"], "g": ["a"]}
-    result = compiled({"workflow.yaml": workflow({"tasks": {n: {**RUN, "needs": u} for n, u in needs.items()}})})
+    result = compile_files({"workflow.yaml": workflow({"tasks": {n: {**RUN, "needs": u} for n, u in needs.items()}})})
 
     assert [(f.code, f.message) for f in result.findings] == [
         ("F301", "the plan has a cycle: a -> b -> c -> a"),
@@ -148,20 +151,20 @@ def test_a_foreach_edge_can_close_a_cycle() -> None:
         "b": {**ASK, "needs": ["a"], "output": {"type": "array"}},
     }
 
-    assert plan_codes({"tasks": tasks}) == ["F301"]
+    assert plan_finding_codes({"tasks": tasks}) == ["F301"]
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-007")
 def test_a_task_that_no_output_needs_is_a_warning() -> None:
     tasks = {"a": RUN, "b": {**RUN, "needs": ["a"]}, "c": RUN}
 
-    assert plan_codes({"tasks": tasks, "outputs": {"x": "b"}}) == ["F303"]
-    assert plan_codes({"tasks": tasks}) == []
+    assert plan_finding_codes({"tasks": tasks, "outputs": {"x": "b"}}) == ["F303"]
+    assert plan_finding_codes({"tasks": tasks}) == []
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-008")
 def test_an_agent_that_judges_itself_is_a_warning() -> None:
-    assert plan_codes({"tasks": {"a": {**ASK, "accept": [{"agent": "critic"}]}}}) == ["F315"]
+    assert plan_finding_codes({"tasks": {"a": {**ASK, "accept": [{"agent": "critic"}]}}}) == ["F315"]
 
 
 @pytest.mark.requirement("MANIFEST-ROSTER-001", "MANIFEST-PATH-003")
@@ -185,7 +188,7 @@ def test_an_agent_that_judges_itself_is_a_warning() -> None:
 def test_the_adapter_type_determines_its_fields(adapter: dict[str, Any], expected: list[str]) -> None:
     roster = {"adapters": ROSTER["adapters"] | {"own": adapter}, "agents": ROSTER["agents"]}
 
-    assert plan_codes({"tasks": {"a": RUN}}, roster=roster) == expected
+    assert plan_finding_codes({"tasks": {"a": RUN}}, roster=roster) == expected
 
 
 @pytest.mark.requirement("MANIFEST-ROSTER-003")
@@ -201,7 +204,7 @@ def test_the_wave_plan_contains_adapter_defaults() -> None:
         "agents": {"a": {"adapter": "m"}, "b": {"adapter": "s"}},
     }
 
-    plan = compiled_plan(
+    plan = compile_plan(
         {"tasks": {"ask": {"agent": "a", "instruction": "x"}, "run": {"agent": "b", "run": ["true"]}}}, roster=roster
     )
 
@@ -239,7 +242,7 @@ def test_the_wave_plan_contains_adapter_defaults() -> None:
 def test_the_ladder_starts_at_the_agents_tier(agent: dict[str, Any], ladder: list[tuple[str, str]]) -> None:
     roster = {"adapters": ROSTER["adapters"], "agents": {"one": agent}}
 
-    plan = compiled_plan({"tasks": {"a": {"agent": "one", "instruction": "x"}}}, roster=roster)
+    plan = compile_plan({"tasks": {"a": {"agent": "one", "instruction": "x"}}}, roster=roster)
 
     assert plan["tasks"]["a"]["ladder"] == [{"tier": tier, "adapter": adapter} for tier, adapter in ladder]
 
@@ -257,13 +260,13 @@ def test_the_ladder_starts_at_the_agents_tier(agent: dict[str, Any], ladder: lis
 def test_an_agents_adapters_must_be_in_the_roster(agent: dict[str, Any], expected: list[str]) -> None:
     roster = {"adapters": ROSTER["adapters"], "agents": ROSTER["agents"] | {"one": agent}}
 
-    assert plan_codes({"tasks": {"a": RUN}}, roster=roster) == expected
+    assert plan_finding_codes({"tasks": {"a": RUN}}, roster=roster) == expected
 
 
 @pytest.mark.requirement("MANIFEST-ROSTER-002", "COMPILE-PURE-002")
 def test_unordered_lists_are_sorted() -> None:
     agents = {"a": {"adapter": "small", "keywords": ["b", "a"]}}
 
-    plan = compiled_plan({"tasks": {"t": {"agent": "a", "instruction": "x"}}}, roster=ROSTER | {"agents": agents})
+    plan = compile_plan({"tasks": {"t": {"agent": "a", "instruction": "x"}}}, roster=ROSTER | {"agents": agents})
 
     assert plan["agents"]["a"]["keywords"] == ["a", "b"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bundles import codes, compiled, plan_manifest, workflow
+from bundles import compile_files, finding_codes, plan_manifest, workflow
 
 RUN = {"agent": "operator", "run": ["true"]}
 ASK = {"agent": "critic", "instruction": "Look."}
@@ -20,7 +20,7 @@ INNER = plan_manifest(
 
 
 def unfolded(tasks: dict[str, Any], inner: Any = INNER, **body: Any) -> Any:
-    result = compiled({"workflow.yaml": workflow({"tasks": tasks, **body}), "inner.yaml": inner})
+    result = compile_files({"workflow.yaml": workflow({"tasks": tasks, **body}), "inner.yaml": inner})
     assert [f for f in result.findings if f.code not in ("F303", "F311")] == []
     assert result.wave_plan is not None
     return result.wave_plan
@@ -61,7 +61,7 @@ def test_a_nested_plan_runs_after_the_upstream_tasks_of_the_outer_plan() -> None
         "inner.yaml": INNER,
     }
 
-    result = compiled(files)
+    result = compile_files(files)
 
     assert result.wave_plan is not None, result.findings
     assert result.wave_plan["tasks"]["use/go/read"]["needs"] == order("first")
@@ -114,7 +114,7 @@ def test_a_pointer_to_an_unknown_output_of_a_used_plan_is_a_finding() -> None:
         "part": {**ASK, "needs": [{"task": "use", "select": "/anwser"}]},
     }
 
-    assert codes({"workflow.yaml": workflow({"tasks": tasks}), "inner.yaml": INNER}) == ["F303", "F406"]
+    assert finding_codes({"workflow.yaml": workflow({"tasks": tasks}), "inner.yaml": INNER}) == ["F303", "F406"]
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-004", "MANIFEST-TEXT-003")
@@ -181,7 +181,7 @@ def test_arguments_must_match_the_inputs_of_the_used_plan(use: dict[str, Any], e
         "inputs": {"count": {"type": "integer", "default": 3}},
         "tasks": {"list": {**RUN, "output": {"type": "array"}}, "use": {"uses": "inner.yaml", **use}},
     }
-    found = codes({"workflow.yaml": workflow(body), "inner.yaml": INNER})
+    found = finding_codes({"workflow.yaml": workflow(body), "inner.yaml": INNER})
 
     assert [code for code in found if code != "F303"] == expected
 
@@ -208,13 +208,13 @@ def test_plans_that_use_each_other_are_a_finding() -> None:
     loop = plan_manifest("loop", tasks={"again": {"uses": "workflow.yaml"}})
     self_use = plan_manifest("self", tasks={"again": {"uses": "#self"}})
 
-    assert codes({"plan.yaml": self_use}, "plan.yaml") == ["F705"]
+    assert finding_codes({"plan.yaml": self_use}, "plan.yaml") == ["F705"]
     files = {
         "a.yaml": plan_manifest("a", tasks={"b": {"uses": "b.yaml"}}),
         "b.yaml": plan_manifest("b", tasks={"a": {"uses": "a.yaml"}}),
     }
-    assert codes(files, "a.yaml") == ["F705"]
-    assert codes({"workflow.yaml": workflow({"tasks": {"x": RUN}}), "p.yaml": loop}, "p.yaml") == ["F005"]
+    assert finding_codes(files, "a.yaml") == ["F705"]
+    assert finding_codes({"workflow.yaml": workflow({"tasks": {"x": RUN}}), "p.yaml": loop}, "p.yaml") == ["F005"]
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001")
@@ -225,18 +225,18 @@ def test_a_plan_with_too_many_tasks_is_rejected_before_unfolding() -> None:
         files[f"p{level}.yaml"] = plan_manifest(f"p{level}", tasks=tasks)
     files["workflow.yaml"] = workflow("p12.yaml")  # type: ignore[arg-type]
 
-    assert codes(files) == ["F708"]
+    assert finding_codes(files) == ["F708"]
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001")
-def test_plans_may_be_nested_16_deep() -> None:
-    def finding_codes(depth: int) -> list[str]:
+def test_plans_may_be_nested_16_levels_deep() -> None:
+    def codes_at_depth(depth: int) -> list[str]:
         files: dict[str, Any] = {"p1.yaml": plan_manifest("p1", tasks={"work": RUN})}
         for level in range(2, depth + 1):
             files[f"p{level}.yaml"] = plan_manifest(f"p{level}", tasks={"t": {"uses": f"p{level - 1}.yaml"}})
-        return codes(files, f"p{depth}.yaml")
+        return finding_codes(files, f"p{depth}.yaml")
 
-    assert (finding_codes(16), finding_codes(17)) == ([], ["F709"])
+    assert (codes_at_depth(16), codes_at_depth(17)) == ([], ["F709"])
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-005", "COMPILE-LAYER-003")
@@ -266,7 +266,7 @@ def test_an_index_beyond_the_last_instance_is_a_finding(select: str, expected: l
     )
     body = {"tasks": {"use": {"uses": "inner.yaml"}}, "outputs": {"x": {"task": "use", "select": select}}}
 
-    assert codes({"workflow.yaml": workflow(body), "inner.yaml": inner}) == expected
+    assert finding_codes({"workflow.yaml": workflow(body), "inner.yaml": inner}) == expected
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-004")
@@ -279,7 +279,7 @@ def test_max_bytes_of_an_edge_applies_through_two_nested_plans() -> None:
     use = {"uses": "middle.yaml", "needs": [{"task": "get", "max_bytes": 7}], "with": {"t": "${{ needs.get }}"}}
     files = {"workflow.yaml": workflow({"tasks": {"get": RUN, "use": use}}), "middle.yaml": middle, "inner.yaml": INNER}
 
-    result = compiled(files)
+    result = compile_files(files)
 
     assert result.wave_plan is not None, result.findings
     assert result.wave_plan["tasks"]["use/go/read"]["needs"][1]["max_bytes"] == 7
@@ -306,7 +306,9 @@ def test_edge_data_cannot_fill_a_secret_input() -> None:
     inner = plan_manifest(inputs={"key": {"secret": True}}, tasks={"t": {**ASK, "instruction": "${{ inputs.key }}"}})
     use = {"uses": "inner.yaml", "needs": ["get"], "with": {"key": "${{ needs.get }}"}}
 
-    assert codes({"workflow.yaml": workflow({"tasks": {"get": RUN, "use": use}}), "inner.yaml": inner}) == ["F018"]
+    assert finding_codes({"workflow.yaml": workflow({"tasks": {"get": RUN, "use": use}}), "inner.yaml": inner}) == [
+        "F018"
+    ]
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001")
@@ -317,7 +319,7 @@ def test_exponentially_many_outputs_are_rejected_before_they_are_created() -> No
         files[f"p{level}.yaml"] = plan_manifest(f"p{level}", tasks=uses, outputs={f"o{n}": "t" for n in range(9)})
     files["workflow.yaml"] = workflow("p11.yaml")  # type: ignore[arg-type]
 
-    assert codes(files) == ["F708"]
+    assert finding_codes(files) == ["F708"]
 
 
 @pytest.mark.requirement("COMPILE-BUDGET-003")
@@ -328,11 +330,11 @@ def test_a_plan_used_many_times_is_counted_once() -> None:
         files[f"p{level}.yaml"] = plan_manifest(f"p{level}", tasks=tasks)
     files["workflow.yaml"] = workflow({"tasks": {"use": {"uses": "p14.yaml", "matrix": {"a": []}}}})
 
-    assert codes(files) == ["F701"]
+    assert finding_codes(files) == ["F701"]
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001")
 def test_a_wave_plan_with_too_much_text_is_rejected() -> None:
     task = {"agent": "critic", "instruction": "x" * 900_000, "matrix": {"n": list(range(200))}}
 
-    assert codes({"workflow.yaml": workflow({"tasks": {"t": task}})}) == ["F708"]
+    assert finding_codes({"workflow.yaml": workflow({"tasks": {"t": task}})}) == ["F708"]

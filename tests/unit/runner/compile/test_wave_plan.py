@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import rfc8785
 
-from bundles import ROSTER, as_bytes, compiled, compiled_plan, plan_codes, workflow
+from bundles import ROSTER, as_bytes, compile_files, compile_plan, plan_finding_codes, workflow
 from forum_runner.compile.compiler import check_file, compile_workflow
 from forum_runner.finding import exit_code_of
 from forum_runner.manifest.bundle import Bundle
@@ -29,7 +29,7 @@ def test_the_wave_plan_is_canonical_and_contains_its_digest() -> None:
     }
     files = {"workflow.yaml": workflow({"tasks": {"a": RUN, "b": ASK}}, roster=ROSTER | {"adapters": adapters})}
 
-    result = compiled(files)
+    result = compile_files(files)
 
     assert result.wave_plan is not None and result.data is not None, result.findings
     document = json.loads(result.data)
@@ -45,7 +45,7 @@ def test_comments_quotes_and_style_change_only_the_file_digests() -> None:
     plain = workflow({"tasks": {"a": RUN}})
     styled = "# a comment\n" + json.dumps(plain, indent=3).replace('"operator"', "operator")
 
-    first, second = compiled({"workflow.yaml": plain}), compiled({"workflow.yaml": styled})
+    first, second = compile_files({"workflow.yaml": plain}), compile_files({"workflow.yaml": styled})
 
     assert first.wave_plan is not None and second.wave_plan is not None
     assert first.wave_plan["digest"] == second.wave_plan["digest"]
@@ -62,7 +62,7 @@ def test_each_schema_is_stored_once_under_its_digest_without_outside_references(
     typed = {**RUN, "output": {"$ref": "note.json"}}
     files = {"workflow.yaml": workflow({"tasks": {"a": typed, "b": typed}}), "note.json": note, "sub/kinds.json": kinds}
 
-    result = compiled(files)
+    result = compile_files(files)
 
     assert result.wave_plan is not None, result.findings
     schemas = result.wave_plan["schemas"]
@@ -95,7 +95,7 @@ def test_identical_schema_files_with_different_references_stay_separate() -> Non
         for name, content in (("x", {"$ref": "y.json"}), ("y", {"type": kind}))
     }
 
-    result = compiled(files)
+    result = compile_files(files)
 
     assert result.wave_plan is not None, result.findings
     definitions = next(iter(result.wave_plan["schemas"].values()))["$defs"]
@@ -123,7 +123,7 @@ def test_identical_schema_files_with_different_references_stay_separate() -> Non
     ],
 )
 def test_user_schemas_are_checked(schema: Any, expected: list[str]) -> None:
-    assert plan_codes({"tasks": {"a": {**RUN, "output": schema}}}) == expected
+    assert plan_finding_codes({"tasks": {"a": {**RUN, "output": schema}}}) == expected
 
 
 @pytest.mark.requirement("MANIFEST-SCHEMA-002")
@@ -156,17 +156,17 @@ def test_schema_references_must_resolve_inside_the_bundle(ref: str, expected: li
         "back.json": {"$ref": "loop.json"},
     }
 
-    found = [f.code for f in compiled(files).findings]
+    found = [f.code for f in compile_files(files).findings]
 
     assert sorted(set(found)) == expected
 
 
 @pytest.mark.requirement("COMPILE-WRITE-004")
 def test_only_reachable_agents_and_adapters_are_written() -> None:
-    named = compiled_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "accept": [{"agent": "critic"}]}}})
-    climbing = compiled_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "escalate": ["frontier"]}}})
+    named = compile_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "accept": [{"agent": "critic"}]}}})
+    climbing = compile_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "escalate": ["frontier"]}}})
     policy = {"allow": {"agents": ["writer", "critic"], "adapters": ["small", "large"]}}
-    routed = compiled_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=policy)
+    routed = compile_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=policy)
 
     def reachable(plan: Any) -> Any:
         return {name: agent["adapters"] for name, agent in plan["agents"].items()}, sorted(plan["adapters"])
@@ -176,10 +176,10 @@ def test_only_reachable_agents_and_adapters_are_written() -> None:
     both = {"critic": {"capable": "small"}, "writer": {"cheap": "small", "frontier": "large"}}
     assert reachable(routed) == (both, ["large", "small"])
     narrow = {"allow": {"adapters": ["small"]}}
-    restricted = compiled_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=narrow)
+    restricted = compile_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=narrow)
     assert reachable(restricted) == ({"critic": {"capable": "small"}, "writer": {"cheap": "small"}}, ["small"])
     climbing_task = {"lane": "auto", "instruction": "x", "escalate": ["frontier"]}
-    assert plan_codes({"tasks": {"a": climbing_task}}, policy=narrow) == ["F502"]
+    assert plan_finding_codes({"tasks": {"a": climbing_task}}, policy=narrow) == ["F502"]
 
 
 @pytest.mark.requirement("COMPILE-WRITE-005", "COMPILE-INPUT-003", "MANIFEST-TEXT-001", "MANIFEST-TEXT-002")
@@ -204,7 +204,7 @@ def test_texts_are_split_into_parts_with_known_values_filled_in() -> None:
         },
     }
 
-    task = compiled_plan(plan)["tasks"]["a"]
+    task = compile_plan(plan)["tasks"]["a"]
 
     assert task["run"] == [
         ["true"],
@@ -234,7 +234,7 @@ def test_texts_are_split_into_parts_with_known_values_filled_in() -> None:
     ],
 )
 def test_references_must_name_an_existing_value(text: str, expected: list[str]) -> None:
-    assert plan_codes({"tasks": {"a": {"agent": "critic", "instruction": text}}}) == expected
+    assert plan_finding_codes({"tasks": {"a": {"agent": "critic", "instruction": text}}}) == expected
 
 
 @pytest.mark.requirement("MANIFEST-TEXT-001")
@@ -245,7 +245,7 @@ def test_an_unclosed_reference_is_reported_where_it_starts() -> None:
     }
     text = json.dumps(workflow(plan))
 
-    finding = compiled({"workflow.yaml": text}).findings[0]
+    finding = compile_files({"workflow.yaml": text}).findings[0]
 
     assert (finding.code, finding.place.column) == ("F019", text.rindex("${{") + 1)
 
@@ -263,7 +263,7 @@ def test_edges_and_checks_are_written_in_a_fixed_order() -> None:
         ],
     }
 
-    task = compiled_plan({"tasks": {"a": RUN, "b": RUN, "z": RUN, "last": last}})["tasks"]["last"]
+    task = compile_plan({"tasks": {"a": RUN, "b": RUN, "z": RUN, "last": last}})["tasks"]["last"]
 
     assert [edge.get("task") or edge["as"] for edge in task["needs"]] == ["a", "b", "m", "z"]
     assert [next(iter(check)) for check in task["accept"]] == ["schema", "command", "command", "agent"]
@@ -276,7 +276,7 @@ def test_command_line_inputs_override_the_workflow_which_overrides_the_plan() ->
     plan = {"inputs": {n: {"type": "string", "default": "plan"} for n in "abc"}, "tasks": {"t": RUN}}
     files = {"workflow.yaml": workflow(plan, inputs={"a": "workflow", "b": "workflow"})}
 
-    result = compiled(files, inputs={"a": "command"})
+    result = compile_files(files, inputs={"a": "command"})
 
     assert result.wave_plan is not None, result.findings
     values = {name: item["value"] for name, item in result.wave_plan["inputs"].items()}
@@ -314,7 +314,7 @@ def test_an_input_without_a_value_can_be_checked_but_not_compiled() -> None:
     }
     bundle = Bundle(MemoryFiles({name: as_bytes(content) for name, content in files.items()}))
 
-    assert [f.code for f in compiled(files).findings] == ["F016"]
+    assert [f.code for f in compile_files(files).findings] == ["F016"]
     assert check_file(bundle, "workflow.yaml", None, {}).findings == ()
 
 
@@ -328,7 +328,7 @@ def test_all_findings_are_reported_in_order_and_an_error_yields_no_plan() -> Non
     }
     plan = {"tasks": tasks, "outputs": {"x": "c"}}
 
-    result = compiled({"workflow.yaml": json.dumps(workflow(plan), indent=1)})
+    result = compile_files({"workflow.yaml": json.dumps(workflow(plan), indent=1)})
 
     found = [(f.place.line, f.place.column, f.code) for f in result.findings]
     assert found == sorted(found)
@@ -339,7 +339,7 @@ def test_all_findings_are_reported_in_order_and_an_error_yields_no_plan() -> Non
 
 @pytest.mark.requirement("COMPILE-FIND-003")
 def test_warnings_alone_still_yield_a_plan_and_exit_code_0() -> None:
-    result = compiled({"workflow.yaml": workflow({"tasks": {"a": RUN, "b": RUN}, "outputs": {"x": "a"}})})
+    result = compile_files({"workflow.yaml": workflow({"tasks": {"a": RUN, "b": RUN}, "outputs": {"x": "a"}})})
 
     assert [(f.code, str(f.severity)) for f in result.findings] == [("F303", "warning")]
     assert result.wave_plan is not None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bundles import compiled, workflow
+from bundles import compile_files, workflow
 from forum_adapters.base import Attempt, Reply
 from forum_adapters.scripted import ScriptedAdapter
 from forum_runner.api import Workspace
@@ -85,7 +85,7 @@ def plan_of(tasks: Mapping[str, Any], **parts: Any) -> Mapping[str, Any]:
     roster = parts.pop("roster", ROSTER)
     input_values = parts.pop("input_values", None)
     document = workflow({"tasks": tasks, **parts}, policy=policy, roster=roster)
-    result = compiled({"workflow.yaml": document}, inputs=input_values)
+    result = compile_files({"workflow.yaml": document}, inputs=input_values)
     assert errors_in(result.findings) == ()
     assert result.wave_plan is not None
     return result.wave_plan

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.installing import install_adapters
+from engines.adapter_plugins import install_adapters
 from engines.lossy_engine import Fates, LossyEngine
 from forum_adapters.base import Attempt
 from forum_runner.canonical import canonical
@@ -141,7 +141,7 @@ def repeated_without_permission(document: JsonObject, entries: Sequence[Entry], 
 
 def test_a_run_ends_when_its_engine_loses_every_call(engine: str, tmp_path: Path) -> None:
     document = small_plan(TASKS, on_lost="retry", on_failure="continue")
-    runs = Runs(tmp_path / "run", document, Fates(1, losses=100), engine)
+    runs = Runs(tmp_path / "run", document, Fates(1, loss_percent=100), engine)
 
     outcome = runs.next(None)
 

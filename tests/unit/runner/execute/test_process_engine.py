@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from acceptance.workflow_folder import processes_with
-from engines.installing import install_adapters
+from engines.adapter_plugins import install_adapters
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply
 from forum_runner.execute.call_report import Lost, Replied
 from forum_runner.execute.drive.engine_guard import EngineGuard
@@ -23,7 +23,7 @@ from forum_runner.execute.engines.process import ProcessEngine
 MARK = "ODD_ADAPTER_TEST"
 WORKER = b"forum_runner.execute.engines.worker"
 LIMITS = Limits(timeout_ms=60_000, max_output_bytes=1_000_000)
-ODD = {"type": "x-odd"}
+FAULTY = {"type": "x-faulty"}
 DONE = Reply(b"done")
 CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
 
@@ -35,8 +35,8 @@ def adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MARK, str(tmp_path))
 
 
-def attempt(id_: str, text: str, settings: Mapping[str, Any] = ODD) -> Attempt:
-    return Attempt(id_, "run", "task", 1, "odd", settings, Prompt(text=text), LIMITS, agent="worker")
+def attempt(id_: str, text: str, settings: Mapping[str, Any] = FAULTY) -> Attempt:
+    return Attempt(id_, "run", "task", 1, "faulty", settings, Prompt(text=text), LIMITS, agent="worker")
 
 
 class Calls:
@@ -48,7 +48,7 @@ class Calls:
         self._woken = asyncio.Event()
         self._engine.attach(self._woken.set)
 
-    def begin(self, *texts: str, settings: Mapping[str, Any] = ODD) -> None:
+    def begin(self, *texts: str, settings: Mapping[str, Any] = FAULTY) -> None:
         for text in texts:
             self._engine.begin(attempt(text, text, settings))
 
@@ -64,7 +64,7 @@ class Calls:
         reports = [self.reports[text] for text in texts]
         return [report.reply if isinstance(report, Replied) else None for report in reports]
 
-    async def call(self, text: str, settings: Mapping[str, Any] = ODD) -> Reply | None:
+    async def call(self, text: str, settings: Mapping[str, Any] = FAULTY) -> Reply | None:
         self.reports.pop(text, None)
         self.begin(text, settings=settings)
         return (await self.wait_for(text))[0]
@@ -119,20 +119,20 @@ def test_a_worker_is_replaced_after_a_number_of_calls(monkeypatch: pytest.Monkey
     assert first != second == third != fourth
 
 
-@pytest.mark.parametrize("behaviour", ["crash", "leave", "garbage", "fork_and_crash"])
-def test_a_call_whose_worker_breaks_is_lost_and_other_calls_succeed(behaviour: str) -> None:
+@pytest.mark.parametrize("behavior", ["crash", "leave", "write_garbage", "fork_and_crash"])
+def test_a_call_whose_worker_breaks_is_lost_and_other_calls_succeed(behavior: str) -> None:
     async def use(calls: Calls) -> list[Reply | None]:
-        calls.begin("succeed 0.5", behaviour)
-        replies = await calls.wait_for(behaviour, "succeed 0.5")
+        calls.begin("succeed 0.5", behavior)
+        replies = await calls.wait_for(behavior, "succeed 0.5")
         return [*replies, await calls.call("succeed")]
 
     assert with_calls(use) == [None, DONE, DONE]
 
 
-@pytest.mark.parametrize("behaviour", ["leak_thread", "leak_memory", "leak_process", "fork_and_return"])
-def test_threads_and_processes_leaked_by_an_adapter_end_with_its_worker(behaviour: str) -> None:
+@pytest.mark.parametrize("behavior", ["leak_thread", "leak_memory", "leak_process", "fork_and_return"])
+def test_threads_and_processes_leaked_by_an_adapter_end_with_its_worker(behavior: str) -> None:
     async def use(calls: Calls) -> list[Reply | None]:
-        return [await calls.call(behaviour), await calls.call("succeed")]
+        return [await calls.call(behavior), await calls.call("succeed")]
 
     assert with_calls(use)[1] == DONE
 
@@ -143,7 +143,7 @@ def test_a_blocked_worker_does_not_delay_others_and_is_killed_when_cancelled(
     monkeypatch.setattr(process, "_CANCEL_PATIENCE_S", 0.3)
 
     async def use(calls: Calls) -> list[Reply | None]:
-        stuck = ["block", "block_ignoring_signals", "resist"]
+        stuck = ["block", "block_ignoring_signals", "ignore_cancellation"]
         calls.begin(*stuck)
         done = await calls.call("succeed")
         for call in stuck:
@@ -168,7 +168,7 @@ def test_closing_the_engine_ends_running_calls() -> None:
     started_s = time.monotonic()
 
     async def use(calls: Calls) -> Any:
-        calls.begin("block", "resist", "succeed 1000")
+        calls.begin("block", "ignore_cancellation", "succeed 1000")
         return await calls.call("succeed")
 
     assert with_calls(use) == DONE
@@ -178,33 +178,33 @@ def test_closing_the_engine_ends_running_calls() -> None:
 def test_closing_the_engine_closes_its_adapters(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
 
-    with_calls(lambda calls: calls.call("succeed", {"type": "x-odd", "closed": str(closed)}))
+    with_calls(lambda calls: calls.call("succeed", {"type": "x-faulty", "closed": str(closed)}))
 
     assert closed.read_text(encoding="utf-8") == "closed\n"
 
 
 def test_credentials_reach_adapters_through_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ODD_KEY", "open sesame")
+    monkeypatch.setenv("FAULTY_KEY", "open sesame")
 
-    assert with_calls(lambda calls: calls.call("variable ODD_KEY")) == Reply(b"open sesame")
+    assert with_calls(lambda calls: calls.call("variable FAULTY_KEY")) == Reply(b"open sesame")
 
 
 def test_output_of_workers_does_not_reach_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    assert with_calls(lambda calls: calls.call("speak")) == DONE
+    assert with_calls(lambda calls: calls.call("print_output")) == DONE
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "message"),
+    ("behavior", "message"),
     [
         ("exit", "the adapter failed: SystemExit: 3"),
-        ("wrong_type", "the adapter returned a Reply whose content or stderr is not bytes"),
-        ("unencodable", "the adapter failed: UnicodeEncodeError"),
+        ("return_wrong_type", "the adapter returned a Reply whose content or stderr is not bytes"),
+        ("return_unencodable_model", "the adapter failed: UnicodeEncodeError"),
         ("unknown", "the adapter failed: AttributeError"),
     ],
 )
-def test_failures_match_the_local_engine(behaviour: str, message: str) -> None:
-    reply = with_calls(lambda calls: calls.call(behaviour))
+def test_failures_match_the_local_engine(behavior: str, message: str) -> None:
+    reply = with_calls(lambda calls: calls.call(behavior))
 
     assert reply.failure.kind is ErrorKind.INTERNAL
     assert reply.failure.message.startswith(message)
@@ -231,7 +231,7 @@ def test_workers_and_their_child_processes_end_with_the_runner(tmp_path: Path) -
         "from unit.runner.execute.test_process_engine import Calls\n"
         "async def main():\n"
         "    calls = Calls()\n"
-        f"    calls.begin('leak_process', 'block', 'block_ignoring_signals', settings={ODD!r})\n"
+        f"    calls.begin('leak_process', 'block', 'block_ignoring_signals', settings={FAULTY!r})\n"
         "    await calls.wait_for('leak_process')\n"
         "    print('ready', flush=True)\n"
         "    await asyncio.sleep(1000)\n"

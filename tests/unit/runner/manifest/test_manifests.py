@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bundles import POLICY, ROSTER, as_bytes, codes, compiled, plan_manifest, workflow
+from bundles import POLICY, ROSTER, as_bytes, compile_files, finding_codes, plan_manifest, workflow
 from forum_runner.compile.compiler import check_file
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.bundle_files import DiskFiles
@@ -23,7 +23,7 @@ def documents(*manifests: Any) -> bytes:
 
 
 def waves(files: dict[str, Any]) -> Any:
-    result = compiled(files)
+    result = compile_files(files)
     assert result.wave_plan is not None, result.findings
     return result.wave_plan["waves"]
 
@@ -39,12 +39,12 @@ def waves(files: dict[str, Any]) -> Any:
     ],
 )
 def test_a_manifest_declares_its_version_kind_and_name(change: dict[str, Any], expected: list[str]) -> None:
-    assert codes({"workflow.yaml": workflow(PLAN) | change}) == expected
+    assert finding_codes({"workflow.yaml": workflow(PLAN) | change}) == expected
 
 
 @pytest.mark.requirement("MANIFEST-DOC-001")
 def test_the_finding_for_an_unknown_version_names_the_known_ones() -> None:
-    result = compiled({"workflow.yaml": workflow(PLAN) | {"apiVersion": "forum/v2"}})
+    result = compile_files({"workflow.yaml": workflow(PLAN) | {"apiVersion": "forum/v2"}})
 
     assert result.findings[0].hint == "this version of forum supports 'forum/v1'"
 
@@ -52,7 +52,7 @@ def test_the_finding_for_an_unknown_version_names_the_known_ones() -> None:
 @pytest.mark.requirement("MANIFEST-DOC-001")
 @pytest.mark.parametrize("content", ["[1]", "text", "12", "~"])
 def test_a_document_that_is_not_a_mapping_is_one_finding(content: str) -> None:
-    assert codes({"workflow.yaml": content}) == ["F202"]
+    assert finding_codes({"workflow.yaml": content}) == ["F202"]
 
 
 @pytest.mark.requirement("MANIFEST-DOC-002", "MANIFEST-WORKFLOW-001")
@@ -68,8 +68,8 @@ def test_a_name_selects_one_document_of_several() -> None:
     main = workflow("plans.yaml#two")  # type: ignore[arg-type]
 
     assert waves({"workflow.yaml": main, "plans.yaml": plans}) == [["b"]]
-    assert codes({"workflow.yaml": workflow("plans.yaml"), "plans.yaml": plans}) == ["F004"]  # type: ignore[arg-type]
-    assert codes({"workflow.yaml": workflow("plans.yaml#no"), "plans.yaml": plans}) == ["F005"]  # type: ignore[arg-type]
+    assert finding_codes({"workflow.yaml": workflow("plans.yaml"), "plans.yaml": plans}) == ["F004"]  # type: ignore[arg-type]
+    assert finding_codes({"workflow.yaml": workflow("plans.yaml#no"), "plans.yaml": plans}) == ["F005"]  # type: ignore[arg-type]
 
 
 @pytest.mark.requirement("MANIFEST-DOC-002")
@@ -78,7 +78,7 @@ def test_two_plans_next_to_a_workflow_that_names_neither_are_a_finding() -> None
         HEAD, ROSTER_MANIFEST, POLICY_MANIFEST, plan_manifest("one", **PLAN), plan_manifest("two", **PLAN)
     )
 
-    assert codes({"workflow.yaml": content}) == ["F004"]
+    assert finding_codes({"workflow.yaml": content}) == ["F004"]
 
 
 @pytest.mark.requirement("MANIFEST-DOC-002")
@@ -86,7 +86,7 @@ def test_an_input_file_must_contain_one_document() -> None:
     plan = PLAN | {"inputs": {"a": {"type": "integer"}}}
     files = {"workflow.yaml": workflow(plan, inputs="in.yaml"), "in.yaml": "a: 1\n---\na: 2\n"}
 
-    assert codes(files) == ["F124"]
+    assert finding_codes(files) == ["F124"]
 
 
 @pytest.mark.requirement("MANIFEST-DOC-003")
@@ -97,8 +97,8 @@ def test_x_fields_have_no_effect() -> None:
         "adapters": {name: adapter | own for name, adapter in ROSTER["adapters"].items()},
         "agents": {name: agent | own for name, agent in ROSTER["agents"].items()},
     }
-    plain = compiled({"workflow.yaml": workflow(PLAN)})
-    annotated = compiled(
+    plain = compile_files({"workflow.yaml": workflow(PLAN)})
+    annotated = compile_files(
         {"workflow.yaml": workflow({"tasks": {"work": WORK | own}, **own}, roster=roster, policy=policy) | own}
     )
 
@@ -109,7 +109,7 @@ def test_x_fields_have_no_effect() -> None:
 @pytest.mark.requirement("MANIFEST-DOC-003")
 def test_a_misspelt_field_is_read_as_the_suggested_one() -> None:
     """One mistake is one finding: the value of the field is still checked, with its location."""
-    result = compiled({"workflow.yaml": workflow({"tasks": {"work": {"agnet": "opertor", "run": ["true"]}}})})
+    result = compile_files({"workflow.yaml": workflow({"tasks": {"work": {"agnet": "opertor", "run": ["true"]}}})})
 
     assert [finding.code for finding in result.findings] == ["F201", "F012"]
     assert [finding.hint for finding in result.findings] == ["did you mean 'agent'?", "did you mean 'operator'?"]
@@ -121,7 +121,7 @@ def test_a_literal_api_key_is_not_treated_as_a_variable_name() -> None:
     roster = {"adapters": {"m": adapter}, "agents": {"critic": {"adapter": "m"}}}
     plan = {"tasks": {"work": {"agent": "critic", "instruction": "x"}}}
 
-    result = compiled({"workflow.yaml": workflow(plan, roster=roster)})
+    result = compile_files({"workflow.yaml": workflow(plan, roster=roster)})
 
     assert [(finding.code, finding.hint) for finding in result.findings] == [("F201", "did you mean 'api_key_env'?")]
     assert "hunter2" not in "".join(finding.message for finding in result.findings)
@@ -144,20 +144,24 @@ def test_a_literal_api_key_is_not_treated_as_a_variable_name() -> None:
     ],
 )
 def test_each_schema_violation_is_one_finding(task: dict[str, Any], expected: list[str]) -> None:
-    found = codes({"workflow.yaml": workflow({"tasks": {"work": WORK, "other": task}})})
+    found = finding_codes({"workflow.yaml": workflow({"tasks": {"work": WORK, "other": task}})})
 
     assert [code for code in found if code != "F312"] == expected
 
 
 @pytest.mark.requirement("MANIFEST-DOC-004")
 def test_an_empty_name_is_one_finding_regardless_of_its_value() -> None:
-    assert codes({"workflow.yaml": workflow({"tasks": {"work": WORK, "": {"nedds": 1, "agent": 3}}})}) == ["F209"]
-    assert codes({"workflow.yaml": workflow(PLAN) | {"": 1}}) == ["F201"]
+    assert finding_codes({"workflow.yaml": workflow({"tasks": {"work": WORK, "": {"nedds": 1, "agent": 3}}})}) == [
+        "F209"
+    ]
+    assert finding_codes({"workflow.yaml": workflow(PLAN) | {"": 1}}) == ["F201"]
 
 
 @pytest.mark.requirement("MANIFEST-DOC-004")
 def test_a_list_with_a_duplicate_is_a_finding() -> None:
-    assert codes({"workflow.yaml": workflow(PLAN, policy={"allow": {"commands": ["true", "true"]}})}) == ["F210"]
+    assert finding_codes({"workflow.yaml": workflow(PLAN, policy={"allow": {"commands": ["true", "true"]}})}) == [
+        "F210"
+    ]
 
 
 @pytest.mark.requirement("MANIFEST-PATH-001")
@@ -180,7 +184,7 @@ def test_a_list_with_a_duplicate_is_a_finding() -> None:
 def test_paths_must_stay_inside_the_bundle(path: str, expected: list[str]) -> None:
     files = {"workflow.yaml": workflow(path), "plan.yaml": plan_manifest(**PLAN)}  # type: ignore[arg-type]
 
-    assert codes(files) == expected
+    assert finding_codes(files) == expected
 
 
 @pytest.mark.requirement("MANIFEST-DOC-002")
@@ -225,8 +229,8 @@ def test_a_symlink_may_point_inside_the_bundle_and_not_outside(tmp_path: Path) -
 @pytest.mark.requirement("MANIFEST-PATH-002", "MANIFEST-WORKFLOW-001")
 def test_omitted_parts_are_the_defaults() -> None:
     plan = {"tasks": {"work": {"agent": "operator", "run": ["git", "version"]}}}
-    omitted = compiled({"workflow.yaml": HEAD | {"plan": plan}})
-    named = compiled({"workflow.yaml": HEAD | {"plan": plan, "roster": "default", "policy": "default"}})
+    omitted = compile_files({"workflow.yaml": HEAD | {"plan": plan}})
+    named = compile_files({"workflow.yaml": HEAD | {"plan": plan, "roster": "default", "policy": "default"}})
 
     assert omitted.wave_plan is not None and named.wave_plan is not None, omitted.findings
     assert [item["path"] for item in omitted.wave_plan["bundle"]] == [
@@ -240,12 +244,12 @@ def test_omitted_parts_are_the_defaults() -> None:
 @pytest.mark.requirement("MANIFEST-WORKFLOW-001")
 @pytest.mark.parametrize(("change", "expected"), [({"plan": "default"}, ["F005"]), ({"script": "default"}, ["F005"])])
 def test_there_is_no_default_plan_or_script(change: dict[str, Any], expected: list[str]) -> None:
-    assert codes({"workflow.yaml": workflow(PLAN) | change}) == expected
+    assert finding_codes({"workflow.yaml": workflow(PLAN) | change}) == expected
 
 
 @pytest.mark.requirement("MANIFEST-WORKFLOW-001")
 def test_a_workflow_without_a_plan_is_a_finding() -> None:
-    assert codes({"workflow.yaml": HEAD}) == ["F203"]
+    assert finding_codes({"workflow.yaml": HEAD}) == ["F203"]
 
 
 @pytest.mark.requirement("MANIFEST-WORKFLOW-002", "MANIFEST-INPUT-001")
@@ -253,7 +257,7 @@ def test_inputs_may_be_inline_or_in_a_file() -> None:
     plan = PLAN | {"inputs": {"a": {"type": "integer", "default": 1}}}
 
     def value(inputs: Any) -> Any:
-        result = compiled({"workflow.yaml": workflow(plan, inputs=inputs), "in.json": {"a": 3}})
+        result = compile_files({"workflow.yaml": workflow(plan, inputs=inputs), "in.json": {"a": 3}})
         assert result.wave_plan is not None, result.findings
         return result.wave_plan["inputs"]["a"]["value"]
 
@@ -266,14 +270,16 @@ def test_inputs_may_be_inline_or_in_a_file() -> None:
 )
 def test_inputs_must_be_declared_and_match_their_schema(inputs: Any, expected: list[str] | None) -> None:
     plan = PLAN | {"inputs": {"a": {"type": "integer", "default": 1}}}
-    found = codes({"workflow.yaml": workflow(plan, inputs=inputs)})
+    found = finding_codes({"workflow.yaml": workflow(plan, inputs=inputs)})
 
     assert found == expected if expected is not None else set(found) == {"F015"}
 
 
 @pytest.mark.requirement("MANIFEST-INPUT-001")
 def test_a_default_must_match_its_own_schema() -> None:
-    assert codes({"workflow.yaml": workflow(PLAN | {"inputs": {"a": {"type": "integer", "default": "x"}}})}) == ["F017"]
+    assert finding_codes(
+        {"workflow.yaml": workflow(PLAN | {"inputs": {"a": {"type": "integer", "default": "x"}}})}
+    ) == ["F017"]
 
 
 @pytest.mark.requirement("MANIFEST-SECRET-001")
@@ -282,10 +288,10 @@ def test_a_manifest_must_not_contain_a_secret() -> None:
     inner = plan_manifest(tasks={"work": WORK}, **secret)
     default = {"inputs": {"key": {"type": "string", "secret": True, "default": "x"}}}
 
-    assert codes({"workflow.yaml": workflow(PLAN | default)}) == ["F018"]
-    assert codes({"workflow.yaml": workflow(PLAN | secret, inputs={"key": "x"})}) == ["F018"]
+    assert finding_codes({"workflow.yaml": workflow(PLAN | default)}) == ["F018"]
+    assert finding_codes({"workflow.yaml": workflow(PLAN | secret, inputs={"key": "x"})}) == ["F018"]
     used = {"tasks": {"use": {"uses": "inner.yaml", "with": {"key": "x"}}}}
-    assert codes({"workflow.yaml": workflow(used), "inner.yaml": inner}) == ["F018"]
+    assert finding_codes({"workflow.yaml": workflow(used), "inner.yaml": inner}) == ["F018"]
 
 
 @pytest.mark.requirement("MANIFEST-SCRIPT-001")
@@ -294,19 +300,19 @@ def test_a_script_must_name_existing_tasks_and_agents() -> None:
     each = WORK | {"foreach": {"task": "listed", "as": "x", "max": 2}}
     plan = {"tasks": {"work": WORK, "many": WORK | {"matrix": {"n": [1, 2]}}, "listed": listed, "each": each}}
 
-    def finding_codes(**answer: str) -> list[str]:
-        return codes({"workflow.yaml": workflow(plan, script={"answers": [{"output": "x", **answer}]})})
+    def answer_codes(**answer: str) -> list[str]:
+        return finding_codes({"workflow.yaml": workflow(plan, script={"answers": [{"output": "x", **answer}]})})
 
-    assert finding_codes(task="work", agent="operator") == []
-    assert finding_codes(task="many[n=1]") == []
-    assert finding_codes(task="many[n=3]") == ["F013"]
-    assert finding_codes(task="work[n=1]") == ["F013"]
-    assert finding_codes(task="nowhere/work") == ["F013"]
-    assert finding_codes(task="work[") == ["F013"]
-    assert finding_codes(task="each[0]") == []
-    assert finding_codes(task="work[0]") == ["F013"]
-    assert finding_codes(task="wrok") == ["F013"]
-    assert finding_codes(agent="opertor") == ["F012"]
+    assert answer_codes(task="work", agent="operator") == []
+    assert answer_codes(task="many[n=1]") == []
+    assert answer_codes(task="many[n=3]") == ["F013"]
+    assert answer_codes(task="work[n=1]") == ["F013"]
+    assert answer_codes(task="nowhere/work") == ["F013"]
+    assert answer_codes(task="work[") == ["F013"]
+    assert answer_codes(task="each[0]") == []
+    assert answer_codes(task="work[0]") == ["F013"]
+    assert answer_codes(task="wrok") == ["F013"]
+    assert answer_codes(agent="opertor") == ["F012"]
 
 
 @pytest.mark.requirement("MANIFEST-UNIT-001")
@@ -320,7 +326,9 @@ def test_durations_are_converted_to_milliseconds() -> None:
 @pytest.mark.requirement("MANIFEST-UNIT-001")
 @pytest.mark.parametrize("duration", ["1", "1.5s", "-1s", "1 s", "01s", "1w", "1234567s"])
 def test_invalid_durations_are_rejected(duration: str) -> None:
-    assert codes({"workflow.yaml": workflow({"tasks": {"work": WORK | {"budget": {"wall": duration}}}})}) == ["F205"]
+    assert finding_codes({"workflow.yaml": workflow({"tasks": {"work": WORK | {"budget": {"wall": duration}}}})}) == [
+        "F205"
+    ]
 
 
 @pytest.mark.requirement("MANIFEST-UNIT-002")
@@ -342,4 +350,6 @@ def test_amounts_of_money_are_exact() -> None:
     ("money", "expected"), [(0.1, ["F202"]), (1, ["F202"]), ("1.1234567", ["F205"]), ("$1", ["F205"])]
 )
 def test_invalid_amounts_of_money_are_rejected(money: Any, expected: list[str]) -> None:
-    assert codes({"workflow.yaml": workflow({"tasks": {"work": WORK | {"budget": {"usd": money}}}})}) == expected
+    assert (
+        finding_codes({"workflow.yaml": workflow({"tasks": {"work": WORK | {"budget": {"usd": money}}}})}) == expected
+    )

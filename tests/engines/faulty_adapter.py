@@ -1,4 +1,4 @@
-"""An adapter that misbehaves as the instruction says."""
+"""An adapter whose instruction names the method to run: most methods misbehave."""
 
 import asyncio
 import os
@@ -14,15 +14,15 @@ from typing import Any
 from forum_adapters.base import Attempt, Reply
 
 
-class OddAdapter:
+class FaultyAdapter:
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name = name
         self.settings = settings
 
     async def answer(self, attempt: Attempt) -> Any:
         words = attempt.prompt.text.split()
-        behaviour = getattr(self, words[0])
-        reply = await behaviour(*words[1:])
+        behavior = getattr(self, words[0])
+        reply = await behavior(*words[1:])
         return Reply(b"done") if reply is None else reply
 
     async def probe(self) -> None:
@@ -42,7 +42,7 @@ class OddAdapter:
     async def variable(self, name: str) -> Reply:
         return Reply(os.environ.get(name, "").encode())
 
-    async def speak(self) -> None:
+    async def print_output(self) -> None:
         print("on stdout", flush=True)
         print("on stderr", file=sys.stderr, flush=True)
         os.write(1, b"on file 1\n")
@@ -55,7 +55,7 @@ class OddAdapter:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(1000)
 
-    async def resist(self) -> None:
+    async def ignore_cancellation(self) -> None:
         while True:
             try:
                 await asyncio.sleep(1000)
@@ -78,7 +78,7 @@ class OddAdapter:
         leaked.append(bytes(5_000_000))
 
     async def leak_process(self) -> None:
-        """Start a daemon in its own session."""
+        """Start a daemon in a separate session."""
         program = "import os, time; os.setsid(); os.fork() and os._exit(0); time.sleep(1000)"
         subprocess.run([sys.executable, "-c", program], check=True)
 
@@ -90,19 +90,19 @@ class OddAdapter:
     async def fork_and_return(self) -> None:
         os.fork()
 
-    async def garbage(self) -> None:
+    async def write_garbage(self) -> None:
         """Write to every socket of the process."""
-        for file in range(3, 64):
+        for fd in range(3, 64):
             try:
-                with socket.socket(fileno=os.dup(file)) as channel:
+                with socket.socket(fileno=os.dup(fd)) as channel:
                     channel.send(b"\xff\xff\xff\xff garbage")
             except OSError:
                 continue
 
-    async def wrong_type(self) -> Any:
+    async def return_wrong_type(self) -> Any:
         return Reply(content="text")  # type: ignore[arg-type]
 
-    async def unencodable(self) -> Reply:
+    async def return_unencodable_model(self) -> Reply:
         return Reply(b"", model="\ud800")
 
     async def large(self, size: str) -> Reply:
