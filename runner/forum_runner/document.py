@@ -31,12 +31,13 @@ class Span(Protocol):
 
 @dataclass(slots=True)
 class Branch:
-    """The location of a mapping or a list, of its keys and of its values."""
+    """The location of a mapping or a list, of its keys and of its values. `duplicates` are keys that occur twice."""
 
     start_mark: YamlMark
     end_mark: YamlMark
     children: dict[Step, Span]
     keys: dict[Step, Span]
+    duplicates: frozenset[Step] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +96,18 @@ class Origin:
 
     def key_finding(self, code: str, message: str, hint: str | None = None) -> ManifestFinding:
         return ManifestFinding(code, self.key_place(), message, hint)
+
+    def is_ambiguous(self) -> bool:
+        """Whether a key on the path occurs twice, so that the user may have meant a different value."""
+        span: Span = self.document.span
+        for depth, step in enumerate(self.path, start=1):
+            name = self.document.renames.get(self.path[:depth], step)
+            if not isinstance(span, Branch) or name not in span.children:
+                return False
+            if name in span.duplicates:
+                return True
+            span = span.children[name]
+        return False
 
     def _find(self) -> tuple[Span, Span | None]:
         span: Span = self.document.span

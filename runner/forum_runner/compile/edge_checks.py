@@ -51,7 +51,7 @@ def _check_instances(selection: OutputSelection, plan: Plan) -> Iterator[Manifes
 def _check_needs(task: Task) -> Iterator[ManifestFinding]:
     names: set[str] = set()
     for edge in _edges(task):
-        if edge.task == task.id:
+        if edge.task == task.id and not edge.origin.is_ambiguous():
             yield edge.origin.at("task").finding("F302", f"task '{task.id}' depends on itself")
         if isinstance(edge, Need) and edge.kind is EdgeKind.ORDER:
             for field in edge.data_fields:
@@ -80,7 +80,7 @@ def _check_condition(task: Task, when: When, plan: Plan, *, is_upstream: bool) -
 def has_unclear_edges(task: Task, plan: Plan) -> bool:
     """Whether an edge of the task is so invalid that its upstream or its name is unknown."""
     origin = task.origin.at("needs")
-    if has_wrong_type(origin, list) or len(raw_value(origin) or ()) != len(task.needs):
+    if origin.is_ambiguous() or has_wrong_type(origin, list) or len(raw_value(origin) or ()) != len(task.needs):
         return True
     if any(need.task not in plan.tasks or has_wrong_type(need.origin.at("as"), str) for need in task.needs):
         return True
@@ -88,11 +88,14 @@ def has_unclear_edges(task: Task, plan: Plan) -> bool:
 
 
 def _check_cycles(plan: Plan, upstreams: Digraph) -> Iterator[ManifestFinding]:
-    """Reports one cycle for each strongly connected group of tasks."""
+    """Reports one cycle for each strongly connected group of tasks, unless a duplicate key may be the cause."""
     upstreams = {name: needed for name, needed in upstreams.items() if needed}
     upstreams = {name: tuple(up for up in needed if up in upstreams) for name, needed in upstreams.items()}
     for group in strongly_connected(upstreams):
-        if len(group) > 1:
+        if len(group) == 1:
+            continue
+        edges = [edge for name in group for edge in _edges(plan.tasks[name])]
+        if not any(edge.origin.is_ambiguous() for edge in edges):
             cycle = find_cycle({name: tuple(up for up in upstreams[name] if up in group) for name in group})
             origin = next(edge.origin.at("task") for edge in _edges(plan.tasks[cycle[0]]) if edge.task == cycle[1])
             message = f"the plan has a cycle: {' -> '.join(cycle)}"

@@ -119,7 +119,8 @@ def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[
             if any(inner is outer_plan for outer_plan in outer):
                 start = next(index for index, outer_plan in enumerate(outer) if inner is outer_plan)
                 loop = " -> ".join(_reference_to(outer_plan) for outer_plan in (*outer[start:], inner))
-                findings.append(origin.finding("F705", f"recursive plan: {loop}"))
+                if not origin.is_ambiguous():
+                    findings.append(origin.finding("F705", f"recursive plan: {loop}"))
             elif len(outer) + heights.get(id(inner), 1) > MAX_PLAN_DEPTH:
                 findings.append(origin.finding("F709", f"plans are nested more than {MAX_PLAN_DEPTH} levels deep"))
             else:

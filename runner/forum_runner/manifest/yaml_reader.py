@@ -172,6 +172,7 @@ class _EventReader:
         if value in frame.value:
             first = frame.span.keys[value].start_mark.line + 1
             self._add("F110", span, f"duplicate key '{value}', first used in line {first}")
+            frame.span.duplicates |= {value}
         frame.span.keys[value] = span
         return value
 

@@ -144,6 +144,23 @@ def test_every_cycle_is_reported_with_its_full_path() -> None:
     ]
 
 
+@pytest.mark.requirement("MANIFEST-READ-003")
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        "{first: {%s, needs: [second]}, second: {%s}, second: {%s, needs: [first]}}",
+        "{first: {%s, needs: [second]}, first: {%s}, second: {%s, needs: [first]}}",
+        "{first: {%s, needs: [third]}, second: {%s, needs: [first]}, third: {%s, needs: [second], needs: [second]}}",
+        "{first: {%s}, second: {%s}, second: {%s, needs: [second]}}",
+    ],
+)
+def test_a_cycle_is_not_reported_if_a_duplicate_key_may_be_its_cause(tasks: str) -> None:
+    header = "apiVersion: forum/v1\nkind: Plan\nmetadata: {name: plan}\n"
+    task = "agent: writer, instruction: Write."
+
+    assert finding_codes({"plan.yaml": f"{header}tasks: {tasks % (task, task, task)}\n"}, "plan.yaml") == ["F110"]
+
+
 @pytest.mark.requirement("MANIFEST-PLAN-007")
 def test_a_foreach_edge_can_close_a_cycle() -> None:
     tasks = {
