@@ -241,7 +241,7 @@ def test_a_unicode_line_separator_does_not_end_a_line(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("absent", "no file or folder 'absent'"),
+        ("absent", "no file or directory 'absent'"),
         (
             "empty",
             "'empty' contains no entries.jsonl and no artifact.json; to import traces, pass the path of the file",

@@ -261,7 +261,7 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["checkpoint", "nowhere"], "no file, folder or run 'nowhere'"),
+        (["checkpoint", "nowhere"], "no file, directory or run 'nowhere'"),
         (["checkpoint", "run", "--size", "8"], "'run' has 7 entries, fewer than 8"),
         (["checkpoint", "run", "--key", "nowhere"], "cannot read 'nowhere': No such file or directory"),
         (["checkpoint", "run", "--key", "run"], "cannot read 'run': Is a directory"),

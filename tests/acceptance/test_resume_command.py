@@ -180,7 +180,7 @@ def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "no file, folder or run 'nowhere'"),
+        (["nowhere"], "no file, directory or run 'nowhere'"),
         (["run/ledger.jsonl"], "is a bare ledger: resuming needs the run directory"),
         (["run", "--out", "there"], "--out needs --failed"),
         (["run", "--failed", "--out", "run"], "'run/ledger.jsonl' already exists"),

@@ -338,8 +338,8 @@ def test_a_failed_run_can_be_retried_from_any_folder(folder: Folder) -> None:
         (["--answers-from", "x", "--deterministic"], "--answers-from cannot be combined with"),
         (["--repeat", "0"], "0 is not in the range"),
         (["--progress", "loud"], "'loud' is not one of"),
-        (["--only", "a", "--base", "nowhere"], "no file, folder or run 'nowhere'"),
-        (["--answers-from", "nowhere"], "no file, folder or run 'nowhere'"),
+        (["--only", "a", "--base", "nowhere"], "no file, directory or run 'nowhere'"),
+        (["--answers-from", "nowhere"], "no file, directory or run 'nowhere'"),
         (["--input", "x=1"], "F015"),
     ],
 )

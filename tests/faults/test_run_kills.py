@@ -35,7 +35,7 @@ from forum_runner import api
 from forum_runner.api import ResumeRequest, TrustedReferences, Workspace
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.source import ledger_at
-from forum_runner.ledger.verification.report import UNFINISHED
+from forum_runner.ledger.verification.report import UNFINISHED_CODES
 
 ROUNDS = int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
 SEED = os.environ.get("FORUM_FAULT_SEED", "1")
@@ -107,7 +107,7 @@ def check_record(folder: Folder) -> None:
 def check_is_not_damaged(directory: Path) -> None:
     report = verify_ledger(ledger_at(directory), None, TrustedReferences())
 
-    assert [finding for finding in report.findings if finding.code not in UNFINISHED] == []
+    assert [finding for finding in report.findings if finding.code not in UNFINISHED_CODES] == []
 
 
 def kill_when(process: subprocess.Popen[bytes], ledger: Path, lines: int, after_s: float) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from faults.aftermath import bytes_in, check_valid, entries_in, verified
 from forum_runner.ledger import Body, DamagedLedgerError, Durability, create_ledger, open_ledger
-from forum_runner.ledger.verification.report import UNFINISHED
+from forum_runner.ledger.verification.report import UNFINISHED_CODES
 
 pytestmark = pytest.mark.requirement("LEDGER-TORN-001", "LEDGER-TORN-002")
 
@@ -90,7 +90,7 @@ def test_cut_bodies_that_an_entry_names_are_damage_not_a_torn_tail(tmp_path: Pat
         directory = written(tmp_path / str(cut), whole.ledger, whole.bodies[:cut])
         before = bytes_in(directory)
 
-        found = set(verified(directory).codes) - UNFINISHED
+        found = set(verified(directory).codes) - UNFINISHED_CODES
         with pytest.raises(DamagedLedgerError) as refused:
             open_ledger(directory)
 

@@ -12,7 +12,7 @@ from forum_runner.ledger.clock import Clock
 from forum_runner.ledger.files import Durability
 from forum_runner.ledger.layout import LEDGER
 from forum_runner.ledger.read_entry import ReadEntry
-from forum_runner.ledger.recovery import Observe
+from forum_runner.ledger.recovery import EntryObserver
 from forum_runner.ledger.run_reader import mode_of, read_entries
 from forum_runner.ledger.writer import LedgerWriter
 
@@ -43,7 +43,7 @@ def opening_entry(directory: Path) -> ReadEntry:
 
 
 def open_deterministic_ledger(
-    directory: Path, *, durability: Durability, clock: Clock, observe: Observe | None = None
+    directory: Path, *, durability: Durability, clock: Clock, observe: EntryObserver | None = None
 ) -> LedgerWriter:
     """Opens the ledger of a deterministic run, whose salts are derived from the run's id."""
     numbers = count()

@@ -14,8 +14,7 @@ from forum_runner.ledger.merkle_path import ConsistencyPath, InclusionPath
 from forum_runner.ledger.note import MalformedKeyError, Note, SignerKey, VerifierKey
 from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, serialize_proof
 from forum_runner.ledger.source import LedgerSource
-from forum_runner.ledger.verification.chain_level import Chain, checked_entries
-from forum_runner.ledger.verification.report import LedgerFindings
+from forum_runner.ledger.verification.chain_level import checked_entries
 from forum_runner.write_file import write_file
 
 _MAX_KEY_FILE_BYTES = 4_096
@@ -110,19 +109,19 @@ def _read_ledger(
 
     `observe` gets the number, the bytes and the hash of each of the first `size` lines.
     """
-    chain, tree = Chain(LedgerFindings()), MerkleTree()
-    kind, count = "", 0
+    tree = MerkleTree()
+    run, kind, count = "", "", 0
     with source.lines() as lines:
-        for seq, line, entry, leaf in checked_entries(lines, chain, source.name):
+        for seq, line, entry, leaf in checked_entries(lines, source.name):
             if size is None or seq < size:
                 tree.add(leaf)
                 observe(seq, line, leaf)
-            kind, count = entry.kind, seq + 1
-    if chain.run is None:
+            run, kind, count = entry.run, entry.kind, seq + 1
+    if not count:
         raise EmptyLedgerError(source.name)
     if size is not None and size > count:
         raise UsageError(f"'{source.name}' has {count} entries, fewer than {size}")
-    return Checkpoint(chain.run, tree.size, tree.root()), kind == "run.sealed" and not lines.torn
+    return Checkpoint(run, tree.size, tree.root()), kind == "run.sealed" and not lines.torn
 
 
 def read_pin(path: Path) -> Checkpoint | None:

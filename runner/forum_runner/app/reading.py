@@ -15,7 +15,7 @@ from forum_runner.history.read_history import read_history
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.lines import Lines, length_of
 from forum_runner.ledger.read_entry import SEAL, ReadEntry, is_import, read_entry
-from forum_runner.ledger.recognition import check_is_ledger, check_stream, ledger_lines
+from forum_runner.ledger.recognition import check_is_ledger, check_is_ledger_stream, ledger_lines
 from forum_runner.ledger.selection import Selection, check_kinds, check_tasks, task_of
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.trace import Trace
@@ -53,7 +53,7 @@ class Log:
 
     def items(self) -> Iterator[LogItem]:
         with file_errors(), self.source.lines() as lines:
-            for number, line in enumerate(ledger_lines(lines, self.source, lambda: lines.torn)):
+            for number, line in enumerate(ledger_lines(lines, self.source)):
                 if (item := self._select(number, line)) is not None:
                     yield item
             self.torn_bytes = length_of(lines.torn)
@@ -102,7 +102,7 @@ def open_log(source: LedgerSource, selection: Selection) -> Log:
 def trace(source: LedgerSource, entry_trace: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
     """Yields the entry and its causes, latest first."""
     with file_errors(), source.open_seekable() as stream:
-        check_stream(stream, source)
+        check_is_ledger_stream(stream, source)
         has_entry = False
         for line, entry in entry_trace.entries(stream):
             has_entry = True
@@ -138,7 +138,7 @@ def compare_runs(left: LedgerSource, right: LedgerSource) -> RunDifference:
     with ExitStack() as stack:
         left_stream, right_stream = (stack.enter_context(source.open_seekable()) for source in sources)
         for stream, source in zip((left_stream, right_stream), sources, strict=True):
-            check_stream(stream, source)
+            check_is_ledger_stream(stream, source)
         return compare(_entries_of(left_stream), _entries_of(right_stream))
 
 

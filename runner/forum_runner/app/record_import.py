@@ -41,7 +41,7 @@ def import_record(workspace: Workspace, given: str, format_: ImportFormat | None
         check_is_free(out, has_invocation=False)
     path = None if given == STANDARD_INPUT else workspace.path(given)
     if path is not None and not path.exists():
-        raise UsageError(f"no file or folder '{given}'")
+        raise UsageError(f"no file or directory '{given}'")
     run = new_run_id(wall_clock(), os.urandom(10))
     directory = out if out is not None else workspace.runs / run
     with ExitStack() as stack:

@@ -14,7 +14,7 @@ from forum_runner.app.open_run import opening_entry
 from forum_runner.execute.replay import recorded_calls
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.source import LedgerSource
-from forum_runner.ledger.verification.verified_run import WITHOUT_SEAL, verified_run
+from forum_runner.ledger.verification.verifier import WITHOUT_SEAL, verify_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class RecordedRun:
 
 def recorded_run(source: LedgerSource) -> RecordedRun:
     """Reads the calls of a run, whose ledger must be valid. Their latency is 0, because nothing is called."""
-    directory, _ = verified_run(source, "reading answers needs the run directory", WITHOUT_SEAL)
+    directory, _ = verify_run(source, "reading answers needs the run directory", WITHOUT_SEAL)
     opened = opening_entry(directory)
     calls = [{**call, "latency_ms": 0} for call in recorded_calls(directory)]
     return RecordedRun(directory.absolute(), opened.run, calls)

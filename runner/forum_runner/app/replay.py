@@ -9,7 +9,7 @@ from forum_runner.errors import UsageError
 from forum_runner.execute.replay import Replayer, ReplayResult
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import VerifyReport
-from forum_runner.ledger.verification.verified_run import verified_run
+from forum_runner.ledger.verification.verifier import verify_run
 
 _CHECKED = (
     "the inputs of each task, and the conditions under which it started",
@@ -43,7 +43,7 @@ class ReplayReport:
 
 def replay(source: LedgerSource) -> ReplayReport:
     """Executes a run again with its recorded answers, clock and ids, and compares every entry."""
-    directory, report = verified_run(source, "replaying needs the run directory")
+    directory, report = verify_run(source, "replaying needs the run directory")
     opening_entry(directory)
     if report.redacted:
         raise UsageError("bodies of the run were redacted, so it cannot be replayed")

@@ -19,7 +19,7 @@ from forum_runner.execute.resume import RunStart, read_run_start
 from forum_runner.ledger.layout import BODIES, CHECKPOINT
 from forum_runner.ledger.run_reader import ends_with_seal
 from forum_runner.ledger.source import LedgerSource, ledger_at
-from forum_runner.ledger.verification.verified_run import verified_run
+from forum_runner.ledger.verification.verifier import verify_run
 from forum_runner.manifest.bundle_files import BUILT_IN
 
 
@@ -68,7 +68,7 @@ def _verify_if_needed(source: LedgerSource) -> tuple[Path, str | None]:
     directory = source.directory
     if directory is not None and (directory / BODIES).is_file() and not _has_seal_or_checkpoint(directory):
         return directory, None
-    directory, report = verified_run(source, "resuming needs the run directory")
+    directory, report = verify_run(source, "resuming needs the run directory")
     return directory, report.status
 
 

@@ -11,10 +11,10 @@ from forum_runner.app.requests import RedactionRequest, TrustedReferences, check
 from forum_runner.errors import UsageError
 from forum_runner.ledger.checkpoint import PIN, Checkpoint, open_checkpoint
 from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS
-from forum_runner.ledger.recognition import is_called_a_ledger, run_directory
+from forum_runner.ledger.recognition import has_ledger_name, run_directory
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import LedgerFinding, Level, UnwrittenPinError, Verdict, VerifyReport
-from forum_runner.ledger.verification.seal_level import Expected
+from forum_runner.ledger.verification.seal_level import ExpectedCheckpoint
 from forum_runner.ledger.verification.verifier import ALL_LEVELS, VerifyRequest, verify
 
 # Larger than any checkpoint or proof.
@@ -36,7 +36,7 @@ def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: 
 def verify_file(source: LedgerSource, levels: frozenset[int] | None, trusted: TrustedReferences) -> VerifyReport:
     """Verifies a file that may not be a ledger. Reports such a file as not a ledger, instead of as incomplete."""
     report = verify_ledger(source, levels, trusted)
-    if report.is_ledger or is_called_a_ledger(source):
+    if report.is_ledger or has_ledger_name(source):
         return replace(report, is_ledger=True)
     return report if report.entries else _as_one_line(report)
 
@@ -61,19 +61,19 @@ def update_pin(path: Path, report: VerifyReport) -> None:
 def _request(source: LedgerSource, trusted: TrustedReferences, levels: frozenset[int]) -> VerifyRequest:
     """The request to the verifier. The key is for the given checkpoint or else for the one in the run directory."""
     key = read_verifier_key(trusted.key) if trusted.key else None
-    expected: list[Expected] = []
+    expected: list[ExpectedCheckpoint] = []
     faults: list[LedgerFinding] = []
     if trusted.checkpoint is not None:
         opened = open_checkpoint(read_bytes(trusted.checkpoint, _MAX_FILE_BYTES), key)
         if isinstance(opened, LedgerFinding):
             faults.append(opened)
         else:
-            expected.append(Expected("given", opened, key.name if key else None))
+            expected.append(ExpectedCheckpoint("given", opened, key.name if key else None))
     elif key is not None and (source.directory is None or not (source.directory / CHECKPOINT).exists()):
         raise UsageError(f"there is no checkpoint to verify with the key '{key.name}'; pass one with --checkpoint FILE")
     pin = read_pin(trusted.pin) if trusted.pin else None
     if pin is not None:
-        expected.append(Expected(PIN, pin))
+        expected.append(ExpectedCheckpoint(PIN, pin))
     directory_key = key if trusted.checkpoint is None else None
     return VerifyRequest(levels, expected, trusted.head, faults, key=directory_key)
 

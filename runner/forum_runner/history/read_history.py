@@ -14,7 +14,7 @@ def read_history(source: LedgerSource) -> RunHistory:
     history = RunHistory()
     line = None
     with source.lines() as lines:
-        for number, line in enumerate(ledger_lines(lines, source, lambda: lines.torn)):
+        for number, line in enumerate(ledger_lines(lines, source)):
             entry = read_entry(line)
             if entry is None:
                 history.skip_line(number)

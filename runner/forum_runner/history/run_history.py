@@ -11,11 +11,11 @@ from forum_runner.history.task_history import GateHistory, RecordedDecision, Tas
 from forum_runner.history.usage import UsageTotals
 from forum_runner.history.working_time import WorkingTime, elapsed_ms
 from forum_runner.ledger.clock import read_time
-from forum_runner.ledger.read_entry import OF_THE_RECORD, SEAL, ReadEntry, amount, is_import, part, text
+from forum_runner.ledger.read_entry import MAINTENANCE_KINDS, SEAL, ReadEntry, amount, is_import, part, text
 from forum_runner.wave_plan.unit_id import task_of_unit
 
 # Kinds of entries that do not end a pause. User-defined kinds (`x-`) do not end one either.
-_ALLOWED_WHILE_PAUSED = OF_THE_RECORD | {"gate.decided"}
+_ALLOWED_WHILE_PAUSED = MAINTENANCE_KINDS | {"gate.decided"}
 
 
 @dataclass(slots=True)
@@ -132,7 +132,7 @@ class RunHistory:
         self.working_time.apply(entry, self.last)
         self.first = self.first or entry
         self.last = entry
-        if self.seal is None and kind not in OF_THE_RECORD:
+        if self.seal is None and kind not in MAINTENANCE_KINDS:
             self.end = entry
         if kind not in _ALLOWED_WHILE_PAUSED and not kind.startswith("x-"):
             self.pause_reason = None

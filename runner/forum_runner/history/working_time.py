@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forum_runner.ledger.clock import read_time
-from forum_runner.ledger.read_entry import OF_THE_RECORD, ReadEntry
+from forum_runner.ledger.read_entry import MAINTENANCE_KINDS, ReadEntry
 
 _RESUMED = "run.resumed"
 # Kinds of entries that are written while no process works on the run.
-_IDLE_KINDS = OF_THE_RECORD | {"run.paused", _RESUMED}
+_IDLE_KINDS = MAINTENANCE_KINDS | {"run.paused", _RESUMED}
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from forum_runner.ledger.body import JSON, Body, Salt
 from forum_runner.ledger.clock import Clock, wall_clock
 from forum_runner.ledger.files import Durability, LedgerFiles
 from forum_runner.ledger.layout import FORMAT, WAVE_PLAN
-from forum_runner.ledger.recovery import Observe, recover
+from forum_runner.ledger.recovery import EntryObserver, recover
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.writer import IMPLEMENTATION, LedgerBrokenError, LedgerState, LedgerWriter, random_salt
 from forum_runner.write_file import remove_leftovers, write_file
@@ -114,7 +114,7 @@ def open_ledger(
     durability: Durability = Durability.EACH,
     clock: Clock = wall_clock,
     salt: Salt = random_salt,
-    observe: Observe | None = None,
+    observe: EntryObserver | None = None,
 ) -> LedgerWriter:
     """Opens an existing ledger: locks it, verifies it, and sets a torn tail aside.
 

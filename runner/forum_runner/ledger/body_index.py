@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from forum_runner.ledger.entries import AnyEntry, BodyRedacted
 
 _SIZE_BITS = 54
+BROKEN_RULES = {
+    "L303": "a body has a different size or salting than in an earlier entry",
+    "L309": "the entry redacts an unknown body, or refers to a redacted one",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,50 +24,51 @@ class BodyUse:
 
 
 class BodyIndex:
-    """Packs each reference into one integer: this index is all that grows with the size of a ledger."""
+    """Maps each digest to its first reference, packed into one integer, as a ledger may have millions of bodies.
 
-    __slots__ = ("_named", "redacted")
+    `redacted` maps each redacted digest to the seq of the redaction.
+    """
+
+    __slots__ = ("_references", "redacted")
 
     def __init__(self) -> None:
-        self._named: dict[bytes, int] = {}
+        # From the highest bit: the seq, the size in `_SIZE_BITS` bits, and one bit that is set if the body is salted.
+        self._references: dict[bytes, int] = {}
         self.redacted: dict[bytes, int] = {}
 
     def __len__(self) -> int:
-        return len(self._named)
+        return len(self._references)
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(self._named)
-
-    def __contains__(self, digest: bytes) -> bool:
-        return digest in self._named
+        return iter(self._references)
 
     def first_use(self, digest: bytes) -> BodyUse | None:
-        packed = self._named.get(digest)
+        packed = self._references.get(digest)
         if packed is None:
             return None
         return BodyUse(packed >> (_SIZE_BITS + 1), packed >> 1 & (1 << _SIZE_BITS) - 1, bool(packed & 1))
 
-    def expected(self) -> Iterator[tuple[bytes, int, int]]:
-        """Each digest in order, with its size, and 1 if it is salted."""
+    def sizes(self) -> Iterator[tuple[bytes, int, int]]:
+        """Each digest in order, with the size of its body, and 1 if the body is salted, else 0."""
         mask = (1 << _SIZE_BITS) - 1
-        for digest, packed in self._named.items():
+        for digest, packed in self._references.items():
             yield digest, packed >> 1 & mask, packed & 1
 
     def observe(self, seq: int, entry: AnyEntry) -> list[str]:
         """Adds the bodies of an entry, and returns the codes of the rules that the entry breaks."""
         codes: list[str] = []
-        named, redacted = self._named, self.redacted
-        gone = bytes.fromhex(entry.data.digest) if isinstance(entry.data, BodyRedacted) else None
-        if gone is not None and (gone in redacted or gone not in named):
+        references, redacted = self._references, self.redacted
+        redaction = bytes.fromhex(entry.data.digest) if isinstance(entry.data, BodyRedacted) else None
+        if redaction is not None and (redaction in redacted or redaction not in references):
             codes.append("L309")
         for body in entry.bodies.values():
             digest = bytes.fromhex(body.digest)
-            facts = body.bytes << 1 | (body.salted is not None)
-            packed = named.setdefault(digest, seq << (_SIZE_BITS + 1) | facts)
-            if packed & (1 << (_SIZE_BITS + 1)) - 1 != facts:
+            size_and_salt = body.bytes << 1 | (body.salted is not None)
+            packed = references.setdefault(digest, seq << (_SIZE_BITS + 1) | size_and_salt)
+            if packed & (1 << (_SIZE_BITS + 1)) - 1 != size_and_salt:
                 codes.append("L303")
             if redacted and digest in redacted:
                 codes.append("L309")
-        if gone is not None:
-            redacted.setdefault(gone, seq)
+        if redaction is not None:
+            redacted.setdefault(redaction, seq)
         return codes

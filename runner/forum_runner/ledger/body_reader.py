@@ -1,4 +1,4 @@
-"""Reads single bodies from an archive. It scans the archive once, as far as needed, and keeps only positions."""
+"""Reads single bodies from an archive. It scans the archive once, as far as needed, and remembers the positions."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ class BodyReader:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         # Offset and size of each member's content. Only an invalid archive has several members of one name.
-        self._places: dict[str, tuple[int, int]] = {}
+        self._locations: dict[str, tuple[int, int]] = {}
         self._duplicates: dict[str, list[tuple[int, int]]] = {}
-        self._reached = 0
+        # The offset of the first member that has not been scanned.
+        self._scanned_to = 0
 
     def read(self, body: BodyReference) -> bytes | None:
         """The bytes of a body; None if they are missing or wrong. If several members have its name, one is enough."""
         is_salted = body.salted is not None
         size = body.bytes + (SALT_BYTES if is_salted else 0)
-        for place in self._places_of(f"{SALTED if is_salted else PLAIN}/{body.digest}"):
-            # A header may claim any size: content of another size than the entry's is not read.
-            content = self._content(place) if place[1] == size else None
+        for location in self._locations_of(f"{SALTED if is_salted else PLAIN}/{body.digest}"):
+            # A header may claim any size: content whose size differs from the entry's is not read.
+            content = self._content(location) if location[1] == size else None
             if content is None:
                 continue
             found = commitment(content) if is_salted else hashlib.sha256(content).hexdigest()
@@ -34,25 +35,25 @@ class BodyReader:
         return None
 
     def content(self, name: str) -> bytes | None:
-        """The stored content of a member."""
-        place = self.place(name)
-        return self._content(place) if place is not None else None
+        """The content of a member, which starts with the salt if the body is salted; None if it is missing."""
+        location = self.locate(name)
+        return self._content(location) if location is not None else None
 
-    def _content(self, place: tuple[int, int]) -> bytes | None:
-        offset, size = place
+    def _content(self, location: tuple[int, int]) -> bytes | None:
+        offset, size = location
         self._stream.seek(offset)
         content = self._stream.read(size)
         return content if len(content) == size else None
 
-    def place(self, name: str) -> tuple[int, int] | None:
-        """The offset and size of a member's content."""
-        while name not in self._places:
+    def locate(self, name: str) -> tuple[int, int] | None:
+        """The offset and size of a member's content; None if the archive has no such member."""
+        while name not in self._locations:
             if not self._scan_member():
                 return None
-        return self._places[name]
+        return self._locations[name]
 
-    def _places_of(self, name: str) -> Iterator[tuple[int, int]]:
-        first = self.place(name)
+    def _locations_of(self, name: str) -> Iterator[tuple[int, int]]:
+        first = self.locate(name)
         if first is None:
             return
         yield first
@@ -61,7 +62,7 @@ class BodyReader:
         yield from self._duplicates.get(name, ())
 
     def _scan_member(self) -> bool:
-        self._stream.seek(self._reached)
+        self._stream.seek(self._scanned_to)
         parsed = parse_header(self._stream.read(BLOCK))
         if parsed is None:
             return False
@@ -70,8 +71,8 @@ class BodyReader:
         self._stream.seek(size, os.SEEK_CUR)
         if self._stream.read(padding(size)) != bytes(padding(size)):
             return False
-        name, place = parsed[0].decode("latin-1"), (self._reached + BLOCK, size)
-        if self._places.setdefault(name, place) is not place:
-            self._duplicates.setdefault(name, []).append(place)
-        self._reached += BLOCK + size + padding(size)
+        name, location = parsed[0].decode("latin-1"), (self._scanned_to + BLOCK, size)
+        if self._locations.setdefault(name, location) is not location:
+            self._duplicates.setdefault(name, []).append(location)
+        self._scanned_to += BLOCK + size + padding(size)
         return True

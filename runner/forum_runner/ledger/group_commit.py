@@ -23,7 +23,7 @@ class GroupCommit:
         self._waiting: list[asyncio.Future[None]] = []
         self._is_committing = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._syncs_each = writer.syncs_each
+        self._syncs_each_commit = writer.syncs_each
 
     async def append(
         self,
@@ -34,37 +34,37 @@ class GroupCommit:
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
-        """Like `LedgerWriter.append`: when it returns, the entry is as durable as requested."""
+        """Writes an entry like `LedgerWriter.append`, but shares the write and the sync with other coroutines."""
         seq = self._writer.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
-        if not self._syncs_each:
+        if not self._syncs_each_commit:
             self._writer.commit()
             return seq
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
-        done = self._loop.create_future()
-        self._waiting.append(done)
+        committed = self._loop.create_future()
+        self._waiting.append(committed)
         if not self._is_committing:
             self._commit(self._loop)
-        await done
+        await committed
         return seq
 
     def _commit(self, loop: asyncio.AbstractEventLoop) -> None:
-        under_way = loop.run_in_executor(None, self._writer.commit)
+        commit = loop.run_in_executor(None, self._writer.commit)
         waiting, self._waiting = self._waiting, []
         self._is_committing = True
-        under_way.add_done_callback(partial(self._settle, loop, waiting))
+        commit.add_done_callback(partial(self._settle, loop, waiting))
 
     def _settle(
-        self, loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]], committed: asyncio.Future[None]
+        self, loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]], commit: asyncio.Future[None]
     ) -> None:
-        error = committed.exception()
-        for done in waiting:
-            if done.cancelled():
+        error = commit.exception()
+        for committed in waiting:
+            if committed.cancelled():
                 continue
             if error is None:
-                done.set_result(None)
+                committed.set_result(None)
             else:
-                done.set_exception(error)
+                committed.set_exception(error)
         # After the woken appenders: their next entries then share one commit.
         loop.call_soon(self._commit_next, loop)
 

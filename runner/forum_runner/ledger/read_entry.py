@@ -14,7 +14,7 @@ from forum_runner.ledger.layout import MAX_DEPTH, is_too_deep
 
 SEAL = "run.sealed"
 # Kinds that change the record and are not part of the run.
-OF_THE_RECORD = frozenset({"body.redacted", "run.repaired"})
+MAINTENANCE_KINDS = frozenset({"body.redacted", "run.repaired"})
 _MEMBERS = itemgetter("run", "seq", "at", "actor", "kind", "causes", "data", "bodies")
 _TYPES = (str, int, str, str, str, list, dict, dict)
 

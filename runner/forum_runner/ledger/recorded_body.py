@@ -1,4 +1,4 @@
-"""Bodies that a ledger records. Their bytes stay in the archive until they are read."""
+"""Bodies of a ledger. Their bytes stay in the archive until they are needed."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ class RedactedBodyError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class RecordedBody:
+    """A body of a ledger, which reads its bytes from the archive on each access."""
+
     reference: BodyReference
     reader: BodyReader
 
@@ -49,7 +51,7 @@ class RecordedBody:
 
 
 # A body before or after it is recorded.
-StoredBytes = Body | RecordedBody
+AnyBody = Body | RecordedBody
 
 
 class RecordedBodies:
@@ -61,11 +63,11 @@ class RecordedBodies:
     def body(self, reference: Mapping[str, Any]) -> RecordedBody:
         return RecordedBody(body_reference(reference), self.reader)
 
-    def of(self, entry: ReadEntry) -> dict[str, RecordedBody]:
+    def of_entry(self, entry: ReadEntry) -> dict[str, RecordedBody]:
         return {name: self.body(reference) for name, reference in entry.bodies.items()}
 
 
-def bytes_left(body: StoredBytes | None) -> bytes:
+def bytes_or_empty(body: AnyBody | None) -> bytes:
     """The bytes of a body; empty if it is absent or was redacted."""
     try:
         return b"" if body is None else body.data
@@ -73,19 +75,19 @@ def bytes_left(body: StoredBytes | None) -> bytes:
         return b""
 
 
-def body_digest(body: StoredBytes) -> str:
-    """The digest of a recorded body, or the digest that a plain body gets when it is recorded."""
+def body_digest(body: AnyBody) -> str:
+    """The digest of a recorded body, or of the bytes of a body that is not recorded yet."""
     return sha256(body.data).hexdigest() if isinstance(body, Body) else body.digest
 
 
-def content_digest(body: StoredBytes) -> str:
-    """Like `body_digest`, but without the salt of a sensitive body; empty if it was redacted."""
+def content_digest(body: AnyBody) -> str:
+    """The digest of the bytes of a body, without a salt; empty if a sensitive body is empty or was redacted."""
     if isinstance(body, Body) or not body.is_sensitive:
         return body_digest(body)
-    content = bytes_left(body)
+    content = bytes_or_empty(body)
     return sha256(content).hexdigest() if content else ""
 
 
-def check_not_redacted(body: StoredBytes) -> None:
+def check_not_redacted(body: AnyBody) -> None:
     """Raises a RedactedBodyError if the body was redacted after it was recorded."""
     _ = body.data

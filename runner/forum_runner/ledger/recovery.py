@@ -14,126 +14,118 @@ from msgspec.structs import asdict
 from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import END
 from forum_runner.ledger.body import Salt
-from forum_runner.ledger.body_index import BodyIndex
+from forum_runner.ledger.body_index import BROKEN_RULES, BodyIndex
 from forum_runner.ledger.clock import Clock
 from forum_runner.ledger.entries import AnyEntry, RunRepaired, RunSealed
 from forum_runner.ledger.files import LedgerFiles
 from forum_runner.ledger.layout import BODIES, LEDGER, TORN
 from forum_runner.ledger.lines import Lines
-from forum_runner.ledger.redaction import complete_redactions
+from forum_runner.ledger.redaction import remove_bodies
 from forum_runner.ledger.verification.bodies_level import UnreadableArchive, check_bodies
-from forum_runner.ledger.verification.chain_level import Chain, checked_entries
+from forum_runner.ledger.verification.chain_level import checked_entries
 from forum_runner.ledger.verification.copies import Copies
 from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFinding, LedgerFindings
 from forum_runner.ledger.writer import LedgerState, LedgerWriter
 from forum_runner.write_file import sync_directory
 
-_REPAIRABLE = frozenset({"L306", "L308", "L310"})
-_CHUNK = 1 << 20
-_MAX_TORN = 16
-_SET_ASIDE = re.compile(rf"({LEDGER}|{BODIES})[.]([0-9a-f]{{64}})")
+_REPAIRABLE_CODES = frozenset({"L306", "L308", "L310"})
+_CHUNK_BYTES = 1 << 20
+# The format allows this many items in one `run.repaired` entry.
+_MAX_TORN_TAILS = 16
+_TORN_FILE_NAME = re.compile(rf"({LEDGER}|{BODIES})[.]([0-9a-f]{{64}})")
 
 
-# Receives each entry that satisfies levels 1 and 2. If it raises, the ledger stays unchanged.
-Observe = Callable[[AnyEntry], None]
+# Receives each entry that passes levels 1 and 2. If it raises, the ledger stays unchanged.
+EntryObserver = Callable[[AnyEntry], None]
 
 
-def recover(files: LedgerFiles, clock: Clock, salt: Salt, observe: Observe | None = None) -> LedgerWriter:
-    found = _Scan(files.directory, observe)
-    torn = list(_set_aside(files, found))
-    files.ledger_end, files.bodies_end = found.ledger_end, found.bodies_end
-    if found.state.is_sealed:
+def recover(files: LedgerFiles, clock: Clock, salt: Salt, observe: EntryObserver | None = None) -> LedgerWriter:
+    """Returns a writer for a locked ledger. Raises a DamagedLedgerError if it is invalid and cannot be repaired."""
+    scan = _Scan(files.directory, observe)
+    torn_tails = list(_set_aside(files, scan))
+    files.ledger_end, files.bodies_end = scan.ledger_end, scan.bodies_end
+    if scan.state.is_sealed:
         files.end_archive()
-    if found.index.redacted:
+    if scan.index.redacted:
         # The entries that record a redaction must be durable before its bytes are removed.
         files.sync(always=True)
-        complete_redactions(files, found.index, found.copies)
-    found.copies.restore(files.directory)
-    writer = LedgerWriter(files, found.state, clock, salt)
-    for start in range(0, len(torn), _MAX_TORN):
-        writer.append("run.repaired", {"torn": torn[start : start + _MAX_TORN]})
-    if found.sealed_as is not None and not writer.is_sealed:
-        writer.seal(**found.sealed_as)
+        remove_bodies(files, [digest.hex() for digest in scan.index.redacted], scan.copies)
+    scan.copies.restore(files.directory)
+    writer = LedgerWriter(files, scan.state, clock, salt)
+    for start in range(0, len(torn_tails), _MAX_TORN_TAILS):
+        writer.append("run.repaired", {"torn": torn_tails[start : start + _MAX_TORN_TAILS]})
+    if scan.state.sealed_as is not None and not writer.is_sealed:
+        writer.seal(**scan.state.sealed_as)
     return writer
 
 
 class _Scan:
     """Reads each file once: the state that the next entry depends on, and where the valid part of each file ends."""
 
-    def __init__(self, directory: Path, observe: Observe | None) -> None:
+    def __init__(self, directory: Path, observe: EntryObserver | None) -> None:
         self.directory = directory
-        self._observe = observe
         self.index = BodyIndex()
         self.copies = Copies()
-        self.sealed_as: dict[str, Any] | None = None
-        self.known_torn: set[str] = set()
+        self.recorded_torn_tails: set[str] = set()
         self.ledger_end = 0
-        self._findings = LedgerFindings()
-        self.state = self._read_lines()
+        self.state = LedgerState("")
+        self._read_lines(observe)
         self.state.stored = set(self.index)
         self.state.redacted = set(self.index.redacted)
         self.state.answers = self.copies.outputs()
-        self.state.sealed_as = self.sealed_as
         self.bodies_end = self._read_bodies()
 
-    def _read_lines(self) -> LedgerState:
-        chain = Chain(self._findings)
-        state = LedgerState("")
-        at = ""
+    def _read_lines(self, observe: EntryObserver | None) -> None:
+        state = self.state
         with (self.directory / LEDGER).open("rb") as stream:
-            for seq, line, entry, leaf in checked_entries(Lines(stream), chain, str(self.directory)):
+            for seq, line, entry, leaf in checked_entries(Lines(stream), str(self.directory)):
                 for code in self.index.observe(seq, entry):
-                    finding = LedgerFinding(code, seq, "the entry contradicts an earlier reference to a body")
-                    raise DamagedLedgerError(str(self.directory), finding)
-                self._note(seq, entry)
-                if self._observe is not None:
-                    self._observe(entry)
-                state.head = leaf.hex()
+                    raise DamagedLedgerError(str(self.directory), LedgerFinding(code, seq, BROKEN_RULES[code]))
+                self._apply(seq, entry)
+                if observe is not None:
+                    observe(entry)
+                state.run, state.latest, state.head = entry.run, entry.at, leaf.hex()
                 state.tree.add(leaf)
-                state.is_sealed = isinstance(entry.data, RunSealed)
-                at = entry.at
                 self.ledger_end += len(line) + 1
-        if chain.run is None:
+        if not state.run:
             raise UsageError(f"the ledger in '{self.directory}' has no entries")
-        state.run, state.latest = chain.run, at
-        return state
 
-    def _note(self, seq: int, entry: AnyEntry) -> None:
+    def _apply(self, seq: int, entry: AnyEntry) -> None:
         self.copies.observe(seq, entry)
         data = entry.data
+        self.state.is_sealed = isinstance(data, RunSealed)
         if isinstance(data, RunSealed):
-            self.sealed_as = {"status": data.status, "counts": asdict(data.counts), "totals": asdict(data.totals)}
+            facts = {"status": data.status, "counts": asdict(data.counts), "totals": asdict(data.totals)}
+            self.state.sealed_as = facts
         elif isinstance(data, RunRepaired):
-            self.known_torn |= {item.digest for item in data.torn}
+            self.recorded_torn_tails |= {item.digest for item in data.torn}
 
     def _read_bodies(self) -> int:
-        path = self.directory / BODIES
+        """The end of the last body that an entry refers to. Raises if the archive has a fault beyond repair."""
+        findings = LedgerFindings()
         try:
-            end = check_bodies(self.index, path, self._findings, is_sealed=self.state.is_sealed)
+            end = check_bodies(self.index, self.directory / BODIES, findings, is_sealed=self.state.is_sealed)
         except UnreadableArchive as error:
             raise DamagedLedgerError(str(self.directory), LedgerFinding("L301", None, str(error))) from error
-        self._refuse_findings()
+        for finding in findings.listed:
+            if finding.code not in _REPAIRABLE_CODES:
+                raise DamagedLedgerError(str(self.directory), finding)
         return end
 
-    def _refuse_findings(self) -> None:
-        for finding in self._findings.listed if self._findings.codes - _REPAIRABLE else ():
-            if finding.code not in _REPAIRABLE:
-                raise DamagedLedgerError(str(self.directory), finding)
 
-
-def _set_aside(files: LedgerFiles, found: _Scan) -> Iterator[dict[str, Any]]:
+def _set_aside(files: LedgerFiles, scan: _Scan) -> Iterator[dict[str, Any]]:
     """Truncates torn tails once their copies are on disk, and yields every copy that no entry records yet."""
     folder = files.directory / TORN
-    recorded = found.known_torn
-    for name, end in ((LEDGER, found.ledger_end), (BODIES, found.bodies_end)):
+    recorded = scan.recorded_torn_tails
+    for name, end in ((LEDGER, scan.ledger_end), (BODIES, scan.bodies_end)):
         if _has_torn_tail(files.directory / name, end):
             # The same bytes may have been set aside before; they are recorded again.
             recorded = recorded - {_copy_tail(files.directory / name, end, folder)}
             files.cut(name, end)
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        named = _SET_ASIDE.fullmatch(path.name)
-        if named and named[2] not in recorded:
-            yield {"file": named[1], "bytes": path.stat().st_size, "digest": named[2]}
+        match = _TORN_FILE_NAME.fullmatch(path.name)
+        if match and match[2] not in recorded:
+            yield {"file": match[1], "bytes": path.stat().st_size, "digest": match[2]}
 
 
 def _has_torn_tail(path: Path, end: int) -> bool:
@@ -150,7 +142,7 @@ def _copy_tail(path: Path, start: int, folder: Path) -> str:
     part = folder / f".{path.name}"
     with path.open("rb") as source, part.open("wb") as copy:
         source.seek(start)
-        while chunk := source.read(_CHUNK):
+        while chunk := source.read(_CHUNK_BYTES):
             hasher.update(chunk)
             copy.write(chunk)
         copy.flush()

@@ -1,4 +1,4 @@
-"""Redaction: removes the bytes of a body, and keeps what entries record about it."""
+"""Redaction: removes the bytes of a body. The entries that refer to it stay unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import BLOCK, PLAIN, REDACTED, SALTED, header
-from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.entry_decoder import EntryDecoder
 from forum_runner.ledger.files import LedgerFiles
@@ -48,19 +47,15 @@ def find_target(directory: Path, seq: int, body: str) -> Target:
     return Target(reference.digest, copies)
 
 
-def complete_redactions(files: LedgerFiles, index: BodyIndex, copies: Copies) -> None:
-    """Removes every body that is recorded as redacted but still exists, and its copies."""
-    remove_bodies(files, [digest.hex() for digest in index.redacted], copies)
-
-
 def remove_bodies(files: LedgerFiles, digests: Iterable[str], copies: Copies) -> None:
+    """Overwrites each body with zeros, marks it as redacted, and deletes its copies. Missing bodies are skipped."""
     with (files.directory / BODIES).open("rb") as stream:
         reader = BodyReader(stream)
         for digest in digests:
             for folder in (PLAIN, SALTED):
-                place = reader.place(f"{folder}/{digest}")
-                if place is not None:
-                    offset, size = place
+                location = reader.locate(f"{folder}/{digest}")
+                if location is not None:
+                    offset, size = location
                     files.overwrite_body(offset - BLOCK, header(f"{REDACTED}/{digest}".encode(), size), size)
             for name in copies.files_of(digest):
                 path = files.directory / name

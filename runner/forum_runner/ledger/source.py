@@ -120,7 +120,7 @@ def _in_directory(name: str, directory: Path) -> LedgerSource:
 
 def _run_of(given: str, runs: Path) -> Path:
     if not _RUN_ID_OR_PREFIX.fullmatch(given):
-        raise UsageError(f"no file, folder or run '{given}'")
+        raise UsageError(f"no file, directory or run '{given}'")
     try:
         found = sorted(path for path in runs.iterdir() if path.name.startswith(given))
     except FileNotFoundError:
@@ -128,7 +128,7 @@ def _run_of(given: str, runs: Path) -> Path:
     except OSError as error:
         raise UsageError(f"cannot read '{runs}': {error.strerror}") from error
     if not found:
-        raise UsageError(f"no file or folder '{given}', and no run with this id in '{runs}'")
+        raise UsageError(f"no file or directory '{given}', and no run with this id in '{runs}'")
     exact = [path for path in found if path.name == given]
     if len(found) > 1 and not exact:
         listed = ", ".join(path.name for path in found[:4]) + (", ..." if len(found) > 4 else "")

@@ -70,7 +70,7 @@ class TextReader:
             return RecordedText(TextState.REDACTED)
         if digest is None or reader is None:
             return RecordedText(TextState.SENSITIVE if "salted" in body else TextState.UNREAD)
-        if reader.place(f"{REDACTED}/{digest}") is not None:
+        if reader.locate(f"{REDACTED}/{digest}") is not None:
             return RecordedText(TextState.REDACTED)
         if "salted" in body:
             return RecordedText(TextState.SENSITIVE)

@@ -10,7 +10,7 @@ from forum_runner.execute.machine import RunState
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.entry import NewEntry
-from forum_runner.ledger.recorded_body import StoredBytes
+from forum_runner.ledger.recorded_body import AnyBody
 from forum_runner.ledger.writer import LedgerWriter
 
 # The most frequent kinds. The machine always writes them with the same members, and tests check these against the
@@ -84,7 +84,7 @@ class Recorder:
             if gate is not None:
                 gate.displayed = self._writer.digests_of_last()["displayed"]
 
-    def _scrubbed(self, body: StoredBytes) -> Body:
+    def _scrubbed(self, body: AnyBody) -> Body:
         return self._scrubber.body(body if isinstance(body, Body) else Body(body.data, body.type, body.is_sensitive))
 
     def commit(self) -> None:

@@ -8,7 +8,7 @@ from forum_adapters.base import Prompt
 from forum_runner.execute.machine.core import MachineCore
 from forum_runner.execute.machine.prompt_renderer import Renderer, Work, for_program
 from forum_runner.execute.machine.unit import Unit
-from forum_runner.ledger.recorded_body import RedactedBodyError, StoredBytes, check_not_redacted
+from forum_runner.ledger.recorded_body import AnyBody, RedactedBodyError, check_not_redacted
 from forum_runner.wave_plan.planned_task import Placeholder
 
 
@@ -38,7 +38,7 @@ def missing_for_call(unit: Unit) -> str | None:
     return None
 
 
-def _recorded_for_call(unit: Unit) -> Iterator[tuple[str, StoredBytes]]:
+def _recorded_for_call(unit: Unit) -> Iterator[tuple[str, AnyBody]]:
     """A check needs the output and the data that its command refers to; an attempt needs all delivered data."""
     given = unit.given
     if unit.output is not None and unit.ending is not None and unit.ending.status == "ok" and not unit.has_failed_check:

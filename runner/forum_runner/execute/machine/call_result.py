@@ -19,7 +19,7 @@ from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import Call, Unit
 from forum_runner.execute.machine.usage_charge import usage_of
 from forum_runner.ledger.body import JSON, TEXT, Body
-from forum_runner.ledger.recorded_body import StoredBytes
+from forum_runner.ledger.recorded_body import AnyBody
 from forum_runner.manifest.pointer import look_up
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
@@ -72,7 +72,7 @@ def _finish(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> None:
     data: dict[str, Any] = {
         "task": unit.name, "attempt": call.attempt, "status": "ok", "usage": usage, "measured": is_measured,
     }  # fmt: skip
-    bodies: dict[str, StoredBytes] = {}
+    bodies: dict[str, AnyBody] = {}
     is_sensitive = unit.is_sensitive
     output: Body | Failure = reply.failure or _read(core, unit, content, is_sensitive=is_sensitive)
     if isinstance(output, Failure):
@@ -172,7 +172,7 @@ def _give_verdict(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> No
         data["error"] = str(judged.kind)
     if isinstance(judged, ReplyFailure):
         detail["code"] = judged.code
-    bodies: dict[str, StoredBytes] = {}
+    bodies: dict[str, AnyBody] = {}
     if reply.content:
         bodies["reply"] = Body(reply.content, is_sensitive=unit.is_sensitive)
     if detail:

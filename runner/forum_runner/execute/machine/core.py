@@ -17,7 +17,7 @@ from forum_runner.execute.machine.reply_parser import Schemas
 from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.state import RunState
 from forum_runner.execute.machine.unit import Unit
-from forum_runner.ledger.recorded_body import StoredBytes
+from forum_runner.ledger.recorded_body import AnyBody
 from forum_runner.wave_plan.wave_plan_reader import AdapterSettings, WavePlan
 
 
@@ -27,7 +27,7 @@ class Reusable(NamedTuple):
     source: str
     run: str
     seq: int
-    output: StoredBytes
+    output: AnyBody
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from forum_adapters.base import Prompt
 from forum_runner.canonical import canonical
 from forum_runner.ledger.body import JSON
-from forum_runner.ledger.recorded_body import StoredBytes
+from forum_runner.ledger.recorded_body import AnyBody
 from forum_runner.wave_plan.planned_task import Argv, Placeholder, PlanText
 
 VERDICT_SCHEMA: dict[str, Any] = {
@@ -36,7 +36,7 @@ class DeliveredValue(NamedTuple):
     """A value that an edge delivered: its origin, its digest, and how many bytes of it a prompt gets."""
 
     name: str
-    body: StoredBytes
+    body: AnyBody
     origin: str
     digest: str
     kept_bytes: int | None = None
@@ -159,7 +159,7 @@ class Renderer:
         data = canonical(self._as_object(work)) if stdin == "json" else b""
         return Prompt(argv=tuple(argv), stdin=data, output_schema=work.output_schema)
 
-    def judge(self, work: Work, persona: str, output: StoredBytes) -> Prompt:
+    def judge(self, work: Work, persona: str, output: AnyBody) -> Prompt:
         criteria = self._criteria(work) if work.done_when else "- the result does what the instruction asks"
         parts = [_JUDGE, f"Criteria:\n{criteria}", _DATA_NOTICE]
         if work.instruction:
@@ -169,7 +169,7 @@ class Renderer:
         parts.append(_answer_format(VERDICT_SCHEMA))
         return Prompt(persona, "\n\n".join(parts), output_schema=VERDICT_SCHEMA)
 
-    def check(self, command: Argv, given: Mapping[str, DeliveredValue], output: StoredBytes) -> Prompt:
+    def check(self, command: Argv, given: Mapping[str, DeliveredValue], output: AnyBody) -> Prompt:
         """The prompt for a program that reads the output to check from its standard input."""
         argv = tuple(self.text(argument, given, inline=True) for argument in command)
         return Prompt(argv=argv, stdin=output.data)

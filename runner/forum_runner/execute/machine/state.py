@@ -16,14 +16,14 @@ from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import Call, Ending, Expansion, GateState, Unit
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.entry import NewEntry
-from forum_runner.ledger.recorded_body import StoredBytes, body_digest, bytes_left, content_digest
+from forum_runner.ledger.recorded_body import AnyBody, body_digest, bytes_or_empty, content_digest
 from forum_runner.ledger.writer import NO_COUNTS
 from forum_runner.wave_plan.plan_value import NoValueError
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.unit_id import instance_id
 
 Data = Mapping[str, Any]
-Bodies = Mapping[str, StoredBytes]
+Bodies = Mapping[str, AnyBody]
 _NO_BODIES: Bodies = {}
 
 
@@ -236,11 +236,11 @@ class RunState:
             return
         if status == "cancelled":
             unit.at_step -= 1
-        detail: Mapping[str, Any] = orjson.loads(bytes_left(bodies.get("detail")) or b"{}")
+        detail: Mapping[str, Any] = orjson.loads(bytes_or_empty(bodies.get("detail")) or b"{}")
         error = ErrorKind(data["error"]) if "error" in data else None
         feedback = None
         if error is not None and error.is_answer:
-            feedback = Feedback(detail.get("message", ""), bytes_left(bodies.get("reply")))
+            feedback = Feedback(detail.get("message", ""), bytes_or_empty(bodies.get("reply")))
         unit.ending = Ending(status, error, detail.get("retry_after_ms"), feedback)
 
     def _lost(self, seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
@@ -266,8 +266,8 @@ class RunState:
             unit.asked = 0
         elif data["verdict"] == "fail":
             unit.has_failed_check = True
-            reason = bytes_left(bodies.get("reason")).decode(errors="replace") or "a check failed"
-            unit.feedback = Feedback(reason, bytes_left(unit.output.body if unit.output else None))
+            reason = bytes_or_empty(bodies.get("reason")).decode(errors="replace") or "a check failed"
+            unit.feedback = Feedback(reason, bytes_or_empty(unit.output.body if unit.output else None))
 
     def _verdict_lost(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         self._close(self.units[data["task"]], None)

@@ -10,7 +10,7 @@ import orjson
 from forum_runner.canonical import canonical
 from forum_runner.errors import CanonicalError
 from forum_runner.ledger.body import JSON, Body
-from forum_runner.ledger.recorded_body import RedactedBodyError, StoredBytes
+from forum_runner.ledger.recorded_body import AnyBody, RedactedBodyError
 from forum_runner.wave_plan.plan_value import NoValueError, PlanValue, TaskOutput
 
 
@@ -19,7 +19,7 @@ class Output:
 
     __slots__ = ("_value", "body")
 
-    def __init__(self, body: StoredBytes) -> None:
+    def __init__(self, body: AnyBody) -> None:
         self.body = body
 
     @property

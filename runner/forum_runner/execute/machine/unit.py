@@ -8,7 +8,7 @@ from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.machine.budgets import Shortage
 from forum_runner.execute.machine.prompt_renderer import DeliveredValue, Feedback
 from forum_runner.execute.machine.task_output import Output
-from forum_runner.ledger.recorded_body import StoredBytes
+from forum_runner.ledger.recorded_body import AnyBody
 from forum_runner.wave_plan.planned_task import PlannedTask, Rung
 
 
@@ -39,7 +39,7 @@ class GateState:
     decision: str | None = None
     by: str = ""
     decided_seq: int | None = None
-    edited: StoredBytes | None = None
+    edited: AnyBody | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from forum_runner.ledger.archive import SALT_BYTES, SALTED, commitment
 from forum_runner.ledger.clock import read_time, written_time
 from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.read_entry import ReadEntry
-from forum_runner.ledger.recorded_body import RecordedBody, StoredBytes
+from forum_runner.ledger.recorded_body import AnyBody, RecordedBody
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class ReplayAttempt:
         machine = Machine(session.plan, context)
         machine.state.apply(opened.kind, read_time(opened.at), opened.data, {})
         for entry in self._entries[1 : session.start]:
-            machine.state.apply(entry.kind, read_time(entry.at), entry.data, session.bodies.of(entry))
+            machine.state.apply(entry.kind, read_time(entry.at), entry.data, session.bodies.of_entry(entry))
         return machine
 
     def run(self) -> ReplayDivergence | None:
@@ -75,7 +75,7 @@ class ReplayAttempt:
         machine, entry = self._machine, self._entries[self.at]
         is_event = is_by_person(entry) and machine.outcome is None and not self._is_cut_off_here()
         if is_foreign(entry) and not is_event:
-            machine.state.apply(entry.kind, read_time(entry.at), entry.data, self._session.bodies.of(entry))
+            machine.state.apply(entry.kind, read_time(entry.at), entry.data, self._session.bodies.of_entry(entry))
             self.at += 1
             return None
         candidates = self._candidates.next(machine, self.at)
@@ -140,7 +140,7 @@ class ReplayAttempt:
             "bodies": {name: self._reference(body, recorded.get(name)) for name, body in new.bodies.items()},
         }
 
-    def _reference(self, body: StoredBytes, recorded: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _reference(self, body: AnyBody, recorded: Mapping[str, Any] | None) -> dict[str, Any]:
         if isinstance(body, RecordedBody) or not body.is_sensitive:
             data = body.data
             return {"bytes": len(data), "digest": sha256(data).hexdigest(), "type": body.type}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from forum_runner.execute.machine import Decided, Event, Interrupted, Lost, Machine, Replied, TimePassed
 from forum_runner.execute.replay.recorded_replies import reply_of
 from forum_runner.ledger.clock import read_time
-from forum_runner.ledger.read_entry import OF_THE_RECORD, ReadEntry
+from forum_runner.ledger.read_entry import MAINTENANCE_KINDS, ReadEntry
 from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
@@ -48,7 +48,7 @@ class EventCandidate(NamedTuple):
 def is_foreign(entry: ReadEntry) -> bool:
     """Whether a writer other than the machine may have written the entry. A person's decision is foreign if no process
     was running at the time."""
-    return is_by_person(entry) or entry.kind in OF_THE_RECORD or entry.kind.startswith("x-")
+    return is_by_person(entry) or entry.kind in MAINTENANCE_KINDS or entry.kind.startswith("x-")
 
 
 def is_by_person(entry: ReadEntry) -> bool:
@@ -118,7 +118,7 @@ class EventCandidates:
         return None
 
     def _event(self, machine: Machine, entry: ReadEntry) -> Replied | Lost | Decided | None:
-        data, bodies = entry.data, self._session.bodies.of(entry)
+        data, bodies = entry.data, self._session.bodies.of_entry(entry)
         if is_by_person(entry):
             texts = {name: body.data for name, body in bodies.items()}
             return Decided(data["task"], data["decision"], entry.actor, data["displayed"], texts)

@@ -52,7 +52,7 @@ def _calls(directory: Path, bodies: RecordedBodies) -> Iterator[dict[str, Any]]:
                 "agent": began.data.get("agent"),
                 "latency_ms": (read_time(entry.at) - read_time(began.at)) // 1_000,
                 "prompt": prompt,
-                "reply": reply_of(entry, bodies.of(entry), is_model=plan.is_model(began.data.get("adapter"))),
+                "reply": reply_of(entry, bodies.of_entry(entry), is_model=plan.is_model(began.data.get("adapter"))),
             }
 
 

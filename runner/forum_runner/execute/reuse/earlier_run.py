@@ -12,7 +12,7 @@ from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.ledger.recorded_body import RecordedBodies, RecordedBody, RedactedBodyError
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import LedgerSource
-from forum_runner.ledger.verification.verified_run import WITHOUT_SEAL, verified_run
+from forum_runner.ledger.verification.verifier import WITHOUT_SEAL, verify_run
 from forum_runner.wave_plan.unit_id import task_of_unit
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, decode_wave_plan
 
@@ -37,7 +37,7 @@ class EarlierRun:
     """A run whose ledger is not invalid. Its archive stays open, because bodies are read on demand."""
 
     def __init__(self, source: LedgerSource) -> None:
-        directory, report = verified_run(source, "results are taken from a run directory", WITHOUT_SEAL)
+        directory, report = verify_run(source, "results are taken from a run directory", WITHOUT_SEAL)
         self.directory = directory
         self.head = report.head
         self.results: dict[str, EarlierResult] = {}

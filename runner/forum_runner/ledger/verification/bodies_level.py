@@ -37,7 +37,7 @@ class UnreadableArchive(Exception):
 def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_sealed: bool) -> int:
     """Checks the archive in one pass, and returns the end of the last member that an entry refers to.
 
-    A quick comparison comes first: most archives are, byte for byte, what the entries lead to expect.
+    A quick comparison comes first: most archives have exactly the bytes that the entries imply.
     """
     if not path.is_file():
         raise UnreadableArchive(f"{BODIES} is missing or not a regular file")
@@ -56,12 +56,12 @@ def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_s
     if archive.is_torn and not comparison.is_complete:
         raise UnreadableArchive(f"{BODIES} is not a ustar archive from byte {archive.end} on")
     comparison.finish()
-    if archive.is_torn or comparison.has_unnamed_tail:
-        where = comparison.named_end
-        findings.add("L310", None, f"{BODIES} has data from byte {where} on that no entry refers to")
+    end = comparison.referenced_end
+    if archive.is_torn or comparison.has_unreferenced_tail:
+        findings.add("L310", None, f"{BODIES} has data from byte {end} on that no entry refers to")
     elif is_sealed and not archive.is_ended:
-        findings.add("L310", None, f"the ledger is sealed, but {BODIES} lacks the end of an archive")
-    return comparison.named_end
+        findings.add("L310", None, f"the ledger is sealed, but {BODIES} lacks the end-of-archive marker")
+    return end
 
 
 def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> bool:
@@ -69,7 +69,7 @@ def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> b
     if index.redacted:
         return False
     read = stream.read
-    for digest, size, is_salted in index.expected():
+    for digest, size, is_salted in index.sizes():
         name = b"%b/%b" % (b"salted" if is_salted else b"sha256", digest.hex().encode())
         length = size + SALT_BYTES if is_salted else size
         if length > _BUFFER_BYTES or read(BLOCK) != header(name, length):
@@ -86,38 +86,43 @@ def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> b
 
 
 class _Comparison:
-    """`_found` is None as long as the members are in the order in which entries refer to them."""
+    """Compares the members of an archive, in order, with the bodies that entries refer to.
+
+    `referenced_end` is the end of the last member that an entry refers to.
+    """
 
     def __init__(self, index: BodyIndex, findings: LedgerFindings) -> None:
         self._index = index
         self._findings = findings
         self._expected = iter(index)
         self._in_order = 0
+        # None, to save memory, as long as the members are in the order in which entries refer to them.
         self._found: dict[bytes, None] | None = None
-        self._unnamed: list[str] = []
+        # Members since `referenced_end`.
+        self._unreferenced: list[str] = []
         # Held until the whole archive is read: if it is unreadable, only that is reported.
         self._held = LedgerFindings()
         self._repeated: str | None = None
-        self.named_end = 0
+        self.referenced_end = 0
 
     @property
     def is_complete(self) -> bool:
         return (self._in_order if self._found is None else len(self._found)) == len(self._index)
 
     @property
-    def has_unnamed_tail(self) -> bool:
-        return bool(self._unnamed)
+    def has_unreferenced_tail(self) -> bool:
+        return bool(self._unreferenced)
 
     def observe(self, member: Member) -> None:
         digest = _named_digest(member)
         first = self._index.first_use(digest) if digest is not None else None
         if digest is None or first is None:
-            self._unnamed.append(member.name)
+            self._unreferenced.append(member.name)
             return
-        for name in self._unnamed:
+        for name in self._unreferenced:
             self._held.add("L304", None, f"no entry refers to the member {name!r} of {BODIES}")
-        self._unnamed.clear()
-        self.named_end = member.end
+        self._unreferenced.clear()
+        self.referenced_end = member.end
         if not self._is_new(digest):
             self._repeated = self._repeated or member.named
         self._check(member, digest, first)
@@ -141,12 +146,14 @@ class _Comparison:
             if not is_redacted:
                 self._held.add("L307", first.seq, f"body {member.named} is redacted, but no entry records it")
             if member.size != size or not member.is_zero:
-                self._held.add("L303", first.seq, f"redacted body {member.named} is not all zeros, or has another size")
+                self._held.add(
+                    "L303", first.seq, f"redacted body {member.named} is not all zeros, or has the wrong size"
+                )
             return
         if is_redacted:
             self._held.add("L306", first.seq, f"body {member.named} is recorded as redacted, but its bytes still exist")
         elif member.digest != member.named:
-            self._held.add("L303", first.seq, f"the bytes of body {member.named} have another digest")
+            self._held.add("L303", first.seq, f"the bytes of body {member.named} do not match its digest")
         elif member.size != size:
             self._held.add("L303", first.seq, f"body {member.named} has {member.size} bytes; {size} are recorded")
         elif (member.folder == SALTED) != first.salted:
@@ -159,7 +166,7 @@ class _Comparison:
                 first = self._index.first_use(digest)
                 if digest not in found and first is not None:
                     self._held.add("L302", first.seq, f"body {digest.hex()} is missing from {BODIES}")
-        self._findings.take(self._held)
+        self._findings.extend(self._held)
         if not self._findings.has(3):
             self._check_order()
 

@@ -13,19 +13,19 @@ from forum_runner.ledger.verification.bytes_level import check_line
 from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFindings, Violation
 
 
-class Chain:
-    """Checks entries in order. `is_sealed` is True after the first seal."""
+class ChainChecker:
+    """Checks entries in order, and adds a finding for each broken rule. `is_sealed` is True after the first seal."""
 
-    __slots__ = ("_at", "findings", "is_sealed", "run")
+    __slots__ = ("_last_time", "findings", "is_sealed", "run")
 
     def __init__(self, findings: LedgerFindings) -> None:
         self.findings = findings
-        self._at = ""
+        self._last_time = ""
         self.run: str | None = None
         self.is_sealed = False
 
-    def observe(self, seq: int, entry: AnyEntry, previous: str) -> None:
-        """`previous` is the hash of the previous line."""
+    def check(self, seq: int, entry: AnyEntry, previous: str) -> None:
+        """Checks the entry in line `seq`. `previous` is the hash of the line before it, in hexadecimal digits."""
         at, kind, causes = entry.at, entry.kind, entry.causes
         if self.run is None:
             self.run = entry.run
@@ -33,13 +33,13 @@ class Chain:
             entry.prev != previous
             or entry.seq != seq
             or entry.run != self.run
-            or at < self._at
+            or at < self._last_time
             or (causes and (causes[-1] >= seq or (len(causes) > 1 and not _is_ascending(causes))))
             or (kind == "run.opened") != (seq == 0)
             or (self.is_sealed and not may_follow_a_seal(kind))
         ):
             self._report(seq, entry, previous)
-        self._at = at
+        self._last_time = at
         if kind == "run.sealed":
             self.is_sealed = True
 
@@ -53,8 +53,8 @@ class Chain:
             add("L203", seq, f"the entry belongs to run {entry.run}, the first entry to {self.run}")
         if not _is_ascending(causes) or (causes and causes[-1] >= seq):
             add("L204", seq, "causes are not earlier entries in ascending order")
-        if entry.at < self._at:
-            add("L205", seq, f"at is {entry.at}, earlier than {self._at} in the previous entry")
+        if entry.at < self._last_time:
+            add("L205", seq, f"at is {entry.at}, earlier than {self._last_time} in the previous entry")
         if (entry.kind == "run.opened") != (seq == 0):
             add("L206", seq, "the first entry is not run.opened" if seq == 0 else "run.opened is not the first entry")
         if self.is_sealed and not may_follow_a_seal(entry.kind):
@@ -72,16 +72,19 @@ def _broken_link(seq: int, prev: str, previous: str) -> str:
     return f"{found}: an entry was altered, removed or inserted"
 
 
-def checked_entries(lines: Iterable[bytes], chain: Chain, name: str) -> Iterator[tuple[int, bytes, AnyEntry, bytes]]:
-    """Yields seq, line, entry and hash of each line. Raises a DamagedLedgerError if a line fails level 1 or 2."""
-    decode = EntryDecoder().decode
+def checked_entries(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes, AnyEntry, bytes]]:
+    """Yields the seq, the line, the entry and the hash (as bytes) of each line.
+
+    Raises a DamagedLedgerError, which calls the ledger `name`, if a line fails a check of level 1 or 2.
+    """
+    decode, chain = EntryDecoder().decode, ChainChecker(LedgerFindings())
     previous = ZERO_HASH
     for seq, line in enumerate(lines):
         try:
             entry = decode(line, previous) or check_line(line)
         except Violation as violation:
             raise DamagedLedgerError(name, violation.at(seq)) from violation
-        chain.observe(seq, entry, previous)
+        chain.check(seq, entry, previous)
         if chain.findings.listed:
             raise DamagedLedgerError(name, chain.findings.listed[0])
         leaf = leaf_of(line)

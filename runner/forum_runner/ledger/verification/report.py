@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -11,7 +11,8 @@ from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.ledger.layout import FORMAT
 
 LEVELS = {1: "bytes", 2: "chain", 3: "bodies", 4: "semantics", 5: "seal"}
-UNFINISHED = frozenset({"L310", "L501", "L502", "L503"})
+# The findings of a ledger whose run has not finished. They make it incomplete, not invalid.
+UNFINISHED_CODES = frozenset({"L310", "L501", "L502", "L503"})
 MAX_LISTED = 100
 
 
@@ -34,7 +35,7 @@ _EXIT_CODES = {
 
 @dataclass(frozen=True, slots=True)
 class LedgerFinding:
-    """`seq` is the number of the line, starting at 0; None if the finding is not about one line."""
+    """A problem in a ledger. `seq` is the number of the line, starting at 0; None if it is not about one line."""
 
     code: str
     seq: int | None
@@ -68,19 +69,18 @@ class DamagedLedgerError(ForumError):
 
 
 class LedgerFindings:
-    """Collects findings in order. After the first `MAX_LISTED` it only counts them."""
+    """Collects findings in order. `listed` has the first `MAX_LISTED` of them, and `more` is the number of the rest."""
 
     def __init__(self) -> None:
         self.listed: list[LedgerFinding] = []
         self.more = 0
         self.codes: set[str] = set()
+        # The lowest seq of a finding, by level.
         self._first_bad: dict[int, int] = {}
-        self._levels: set[int] = set()
 
     def add(self, code: str, seq: int | None, sentence: str) -> None:
         finding = LedgerFinding(code, seq, sentence)
         self.codes.add(code)
-        self._levels.add(finding.level)
         if seq is not None:
             self._first_bad[finding.level] = min(seq, self._first_bad.get(finding.level, seq))
         if len(self.listed) < MAX_LISTED:
@@ -88,18 +88,17 @@ class LedgerFindings:
         else:
             self.more += 1
 
-    def take(self, other: LedgerFindings) -> None:
+    def extend(self, other: LedgerFindings) -> None:
         """Adds all findings of `other`."""
         for finding in other.listed:
             self.add(finding.code, finding.seq, finding.sentence)
         self.codes |= other.codes
         self.more += other.more
-        self._levels |= other._levels
         for level, seq in other._first_bad.items():
             self._first_bad[level] = min(seq, self._first_bad.get(level, seq))
 
     def has(self, level: int) -> bool:
-        return level in self._levels
+        return any(int(code[1]) == level for code in self.codes)
 
     def first_bad_seq(self, level: int | None = None) -> int | None:
         found = self._first_bad.values() if level is None else [self._first_bad.get(level)]
@@ -108,6 +107,8 @@ class LedgerFindings:
 
 @dataclass(frozen=True, slots=True)
 class Level:
+    """The result of one level: `status` is 'ok', 'fail', 'incomplete' or 'not checked', the last with a `reason`."""
+
     level: int
     status: str
     first_bad_seq: int | None = None
@@ -129,7 +130,10 @@ class ComparedCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """`is_ledger` is False if no line looks like an entry. It is shown to people and not part of the document."""
+    """The result of a verification. Apart from `is_ledger`, its fields are the members of the document.
+
+    `is_ledger` is False if the file does not look like a ledger.
+    """
 
     run: str | None
     status: str | None
@@ -137,12 +141,12 @@ class VerifyReport:
     head: str | None
     root: str | None
     redacted: int
+    first_bad_seq: int | None
+    codes: tuple[str, ...]
     levels: tuple[Level, ...]
     findings: tuple[LedgerFinding, ...]
     more_findings: int
-    codes: tuple[str, ...]
-    first_bad_seq: int | None
-    checkpoints: tuple[ComparedCheckpoint, ...] = field(default=())
+    checkpoints: tuple[ComparedCheckpoint, ...] = ()
     is_ledger: bool = True
 
     @property
@@ -151,36 +155,20 @@ class VerifyReport:
 
     def document(self) -> dict[str, Any]:
         """The report as verify-report.schema.json describes it."""
-        return {
-            "format": FORMAT,
-            "verdict": str(self.verdict),
-            "run": self.run,
-            "status": self.status,
-            "entries": self.entries,
-            "head": self.head,
-            "root": self.root,
-            "redacted": self.redacted,
-            "first_bad_seq": self.first_bad_seq,
+        document = {"format": FORMAT, "verdict": str(self.verdict), **asdict(self)}
+        del document["is_ledger"]
+        return document | {
             "codes": list(self.codes),
-            "levels": [
-                {"level": item.level, "name": item.name, "status": item.status}
-                | {"first_bad_seq": item.first_bad_seq, "reason": item.reason}
-                for item in self.levels
-            ],
-            "findings": [
-                {"code": item.code, "level": item.level, "seq": item.seq, "sentence": item.sentence}
-                for item in self.findings
-            ],
-            "more_findings": self.more_findings,
-            "checkpoints": [
-                {"source": item.source, "size": item.size, "signed_by": item.signed_by} for item in self.checkpoints
-            ],
+            "levels": [{"level": item.level, "name": item.name, **asdict(item)} for item in self.levels],
+            "findings": [{"code": item.code, "level": item.level, **asdict(item)} for item in self.findings],
+            "checkpoints": [asdict(item) for item in self.checkpoints],
         }
 
 
 def verdict_of(codes: Iterable[str]) -> Verdict:
+    """The verdict on a ledger or proof with findings of these codes."""
     found = set(codes)
-    if found - UNFINISHED:
+    if found - UNFINISHED_CODES:
         return Verdict.INVALID
     return Verdict.INCOMPLETE if found else Verdict.VALID
 

@@ -1,4 +1,4 @@
-"""Level 5: seals, and the checkpoints that the ledger must agree with."""
+"""Level 5: checks the seals, and compares the ledger with checkpoints."""
 
 from __future__ import annotations
 
@@ -14,30 +14,33 @@ from forum_runner.ledger.verification.report import ComparedCheckpoint, LedgerFi
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """A checkpoint that the ledger must agree with. `source` is 'directory', 'given' or 'pin'."""
+class ExpectedCheckpoint:
+    """A checkpoint that the ledger must agree with. `source` is 'directory' (the run's), 'given' or 'pin'."""
 
     source: str
     checkpoint: Checkpoint
     signed_by: str | None = None
 
 
-class Seals:
-    """Builds the Merkle tree, compares the root in each seal, and keeps the roots of the `wanted` sizes."""
+class SealChecker:
+    """Builds the Merkle tree, and compares its root with each seal and each expected checkpoint.
 
-    __slots__ = ("_expected", "_roots", "_sealed", "is_sealed", "redacted", "tree", "wanted")
+    `sizes` are the numbers of entries for which the root is needed. `is_sealed` is True if the last entry is a seal.
+    """
 
-    def __init__(self, expected: Sequence[Expected]) -> None:
+    __slots__ = ("_expected", "_last_seal", "_roots", "is_sealed", "redacted", "sizes", "tree")
+
+    def __init__(self, expected: Sequence[ExpectedCheckpoint]) -> None:
         self.tree = MerkleTree()
         self.is_sealed = False
         self.redacted: set[str] = set()
-        self._sealed: RunSealed | None = None
+        self._last_seal: RunSealed | None = None
         self._expected = expected
-        self.wanted = {item.checkpoint.size for item in expected}
+        self.sizes = {item.checkpoint.size for item in expected}
         self._roots: dict[int, bytes] = {0: self.tree.root()}
 
     def observe(self, seq: int, entry: AnyEntry, findings: LedgerFindings) -> None:
-        """Called for seals, redactions and entries after a seal, before their line is added to the tree."""
+        """Checks a seal, a redaction or an entry after a seal. Call it before the line is added to the tree."""
         data = entry.data
         self.is_sealed = isinstance(data, RunSealed)
         if isinstance(data, RunSealed):
@@ -46,9 +49,9 @@ class Seals:
             self.redacted.add(data.digest)
 
     def _check_seal(self, seq: int, data: RunSealed, findings: LedgerFindings) -> None:
-        if self._sealed is not None and replace(data, root=self._sealed.root) != self._sealed:
+        if self._last_seal is not None and replace(data, root=self._last_seal.root) != self._last_seal:
             findings.add("L504", seq, "status, counts or totals differ from the previous seal")
-        self._sealed = data
+        self._last_seal = data
         root = self.tree.root().hex()
         if data.root != root:
             findings.add("L505", seq, f"the root in the seal is not the root of the entries before it, {root}")
@@ -56,20 +59,20 @@ class Seals:
     @property
     def status(self) -> str | None:
         """The status in the last seal."""
-        return None if self._sealed is None else self._sealed.status
+        return None if self._last_seal is None else self._last_seal.status
 
     def keep_root(self) -> None:
         self._roots[self.tree.size] = self.tree.root()
 
     def compare(self, run: str, findings: LedgerFindings) -> list[ComparedCheckpoint]:
-        """The checkpoints that agree with the ledger. Each of the others is a finding."""
-        held = []
+        """Returns the checkpoints that agree with the ledger, and adds a finding for each of the others."""
+        agreeing = []
         for item in self._expected:
             root = self._roots.get(item.checkpoint.size)
             what = PIN if item.source == PIN else CHECKPOINT_TEXT
-            fault = compare_checkpoint(item.checkpoint, run, self.tree.size, root, what)
-            if fault is None:
-                held.append(ComparedCheckpoint(item.source, item.checkpoint.size, item.signed_by))
+            finding = compare_checkpoint(item.checkpoint, run, self.tree.size, root, what)
+            if finding is None:
+                agreeing.append(ComparedCheckpoint(item.source, item.checkpoint.size, item.signed_by))
             else:
-                findings.add(fault.code, fault.seq, fault.sentence)
-        return held
+                findings.add(finding.code, finding.seq, finding.sentence)
+        return agreeing

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from forum_runner.ledger.body_index import BodyIndex
+from forum_runner.ledger.body_index import BROKEN_RULES, BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.checkpoint import open_checkpoint, read_checkpoint_file
 from forum_runner.ledger.entries import AFTER_A_SEAL, AnyEntry
@@ -16,40 +16,43 @@ from forum_runner.ledger.entry_decoder import EntryDecoder
 from forum_runner.ledger.layout import BODIES, CHECKPOINT, ZERO_HASH
 from forum_runner.ledger.lines import Lines, leaf_of
 from forum_runner.ledger.note import VerifierKey
-from forum_runner.ledger.recognition import Signs
+from forum_runner.ledger.recognition import LedgerDetector, run_directory
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.bodies_level import UnreadableArchive, check_bodies
 from forum_runner.ledger.verification.bytes_level import check_line
-from forum_runner.ledger.verification.chain_level import Chain
+from forum_runner.ledger.verification.chain_level import ChainChecker
 from forum_runner.ledger.verification.copies import Copies
 from forum_runner.ledger.verification.report import (
     LEVELS,
-    UNFINISHED,
+    UNFINISHED_CODES,
     ComparedCheckpoint,
+    DamagedLedgerError,
     LedgerFinding,
     LedgerFindings,
     Level,
+    Verdict,
     VerifyReport,
     Violation,
 )
-from forum_runner.ledger.verification.seal_level import Expected, Seals
-from forum_runner.ledger.verification.semantics_level import Semantics
+from forum_runner.ledger.verification.seal_level import ExpectedCheckpoint, SealChecker
+from forum_runner.ledger.verification.semantics_level import SemanticsLevel
 
 ALL_LEVELS = frozenset(LEVELS)
+WITHOUT_SEAL = ALL_LEVELS - {5}
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyRequest:
-    """The levels and checkpoints to check. `faults` are findings about checkpoints that could not be read.
+    """The levels to check, and the checkpoints and the head that the ledger must agree with.
 
-    `key` must have signed the checkpoint in the run directory.
+    `faults` are findings about checkpoints that could not be read. `key` must have signed the checkpoint in the run
+    directory.
     """
 
     levels: frozenset[int] = ALL_LEVELS
-    expected: Sequence[Expected] = ()
+    expected: Sequence[ExpectedCheckpoint] = ()
     expected_head: str | None = None
     faults: Sequence[LedgerFinding] = ()
-    wants_own_checkpoint: bool = True
     key: VerifierKey | None = None
 
 
@@ -58,17 +61,28 @@ def verify(source: LedgerSource, request: VerifyRequest = VerifyRequest()) -> Ve
     return _Verification(source, _with_own_checkpoint(source, request)).run()
 
 
+def verify_run(source: LedgerSource, purpose: str, levels: frozenset[int] = ALL_LEVELS) -> tuple[Path, VerifyReport]:
+    """Verifies a run directory before something is read from it. Returns the directory and its report.
+
+    An invalid ledger raises a DamagedLedgerError; an unfinished one does not. `purpose` is for `run_directory`.
+    """
+    directory = run_directory(source, purpose)
+    report = verify(source, VerifyRequest(levels))
+    if report.verdict is Verdict.INVALID:
+        raise DamagedLedgerError(source.name, report.findings[0])
+    return directory, report
+
+
 def _with_own_checkpoint(source: LedgerSource, request: VerifyRequest) -> VerifyRequest:
-    """Adds the checkpoint in the run directory to the request, if there is one and the request wants it."""
+    """Adds the checkpoint in the run directory, if there is one, to the request."""
     path = source.directory / CHECKPOINT if source.directory is not None else None
-    if path is None or not request.wants_own_checkpoint or not path.exists():
+    if path is None or not path.exists():
         return request
     opened = open_checkpoint(read_checkpoint_file(path), request.key)
-    signed_by = request.key.name if request.key is not None else None
     if isinstance(opened, LedgerFinding):
-        return replace(request, wants_own_checkpoint=False, faults=(opened, *request.faults))
-    own = Expected("directory", opened, signed_by)
-    return replace(request, wants_own_checkpoint=False, expected=(own, *request.expected))
+        return replace(request, faults=(opened, *request.faults))
+    own = ExpectedCheckpoint("directory", opened, request.key.name if request.key is not None else None)
+    return replace(request, expected=(own, *request.expected))
 
 
 class _Verification:
@@ -76,21 +90,21 @@ class _Verification:
         self._request = request
         self._directory: Path | None = source.directory
         self._source = source
-        # Levels 3 to 5 are reported only if levels 1 and 2 hold, so each collects its own findings.
-        self._found = {level: LedgerFindings() for level in (3, 4, 5)}
-        self._first = LedgerFindings()
-        self._chain = Chain(self._first)
+        self._line_findings = LedgerFindings()
+        # Separate findings: levels 3 to 5 are reported only if all lines pass levels 1 and 2.
+        self._higher_findings = {level: LedgerFindings() for level in (3, 4, 5)}
+        self._chain = ChainChecker(self._line_findings)
         self._index = BodyIndex()
         self._copies = Copies()
-        self._seals = Seals(request.expected)
-        self._signs = Signs()
+        self._seals = SealChecker(request.expected)
+        self._detector = LedgerDetector()
         self._is_ledger = True
-        self._reasons = {level: "not requested" for level in LEVELS if level not in request.levels}
+        self._skip_reasons = {level: "not requested" for level in LEVELS if level not in request.levels}
         if self._directory is None:
-            self._reasons.setdefault(3, "only a run directory has bodies")
-        self._keeps_index = 3 not in self._reasons
-        self._observes_higher = self._keeps_index or 4 not in self._reasons
-        self._semantics = Semantics(self._found[4], self._reasons)
+            self._skip_reasons.setdefault(3, "only a run directory has bodies")
+        self._keeps_index = 3 not in self._skip_reasons
+        self._checks_higher = self._keeps_index or 4 not in self._skip_reasons
+        self._semantics = SemanticsLevel(self._higher_findings[4], self._skip_reasons)
         self._entries = 0
         self._head = ZERO_HASH
         self._checkpoints: list[ComparedCheckpoint] = []
@@ -99,9 +113,9 @@ class _Verification:
         bodies = _open_bodies(self._directory)
         try:
             if bodies is None:
-                self._semantics.leave_out(_why_no_wave_plan(self._directory))
-            elif 4 not in self._reasons:
-                self._semantics.read_from(BodyReader(bodies))
+                self._semantics.skip(_why_no_wave_plan(self._directory))
+            elif 4 not in self._skip_reasons:
+                self._semantics.start(BodyReader(bodies))
             with self._source.lines() as lines:
                 self._read(lines)
             self._finish(lines, bodies)
@@ -111,8 +125,8 @@ class _Verification:
         return self._report()
 
     def _read(self, lines: Lines) -> None:
-        decode, observe_chain = EntryDecoder().decode, self._chain.observe
-        seals, add, observes_higher = self._seals, self._seals.tree.add, self._observes_higher
+        decode, check_chain = EntryDecoder().decode, self._chain.check
+        seals, add, checks_higher = self._seals, self._seals.tree.add, self._checks_higher
         head = ZERO_HASH
         seq = 0
         for line in lines:
@@ -121,15 +135,15 @@ class _Verification:
             if entry is None:
                 seals.is_sealed = False
             else:
-                observe_chain(seq, entry, head)
+                check_chain(seq, entry, head)
                 if seals.is_sealed or entry.kind in AFTER_A_SEAL:
-                    seals.observe(seq, entry, self._found[5])
-                if observes_higher:
-                    self._observe_higher(seq, entry)
+                    seals.observe(seq, entry, self._higher_findings[5])
+                if checks_higher:
+                    self._check_higher(seq, entry)
             add(leaf)
             head = leaf.hex()
             seq += 1
-            if seq in seals.wanted:
+            if seq in seals.sizes:
                 seals.keep_root()
         self._entries, self._head = seq, head
 
@@ -137,49 +151,49 @@ class _Verification:
         try:
             return check_line(line)
         except Violation as violation:
-            self._first.add(violation.code, seq, str(violation))
-            self._signs.look(line)
+            self._line_findings.add(violation.code, seq, str(violation))
+            self._detector.observe(line)
             return None
 
-    def _observe_higher(self, seq: int, entry: AnyEntry) -> None:
-        """Levels 3 and 4, if they are requested."""
+    def _check_higher(self, seq: int, entry: AnyEntry) -> None:
+        """Checks an entry at levels 3 and 4, if they are requested."""
         if self._keeps_index:
             self._copies.observe(seq, entry)
             for code in self._index.observe(seq, entry):
-                self._found[3].add(code, seq, REFERENCE_FAULTS[code])
+                self._higher_findings[3].add(code, seq, BROKEN_RULES[code])
         self._semantics.observe(seq, entry)
 
     def _finish(self, lines: Lines, bodies: BinaryIO | None) -> None:
         if self._chain.run is None and (self._entries or lines.torn):
-            self._signs.look(lines.torn)
-            self._is_ledger = self._signs.are_enough
-        if self._first.codes:
-            failed = "1" if self._first.has(1) else "2"
+            self._detector.observe(lines.torn)
+            self._is_ledger = self._detector.is_ledger
+        if self._line_findings.codes:
+            failed = "1" if self._line_findings.has(1) else "2"
             for level in (3, 4, 5):
-                self._reasons.setdefault(level, f"level {failed} failed")
+                self._skip_reasons.setdefault(level, f"level {failed} failed")
             return
         if not self._entries:
-            self._reasons.setdefault(4, "the ledger has no entries")
-        if 3 not in self._reasons:
+            self._skip_reasons.setdefault(4, "the ledger has no entries")
+        if 3 not in self._skip_reasons:
             self._check_bodies(bodies)
-        if 5 not in self._reasons:
+        if 5 not in self._skip_reasons:
             self._check_seal(lines)
 
     def _check_bodies(self, bodies: BinaryIO | None) -> None:
         if self._directory is None:
             return
-        found, is_sealed = self._found[3], self._seals.is_sealed
+        found, is_sealed = self._higher_findings[3], self._seals.is_sealed
         try:
             check_bodies(self._index, self._directory / BODIES, found, is_sealed=is_sealed)
         except UnreadableArchive as error:
-            self._found[3] = LedgerFindings()
-            self._found[3].add("L301", None, str(error))
+            self._higher_findings[3] = LedgerFindings()
+            self._higher_findings[3].add("L301", None, str(error))
             return
         if bodies is not None:
             self._copies.check(self._directory, self._index, BodyReader(bodies), found, is_sealed=is_sealed)
 
     def _check_seal(self, lines: Lines) -> None:
-        found = self._found[5]
+        found = self._higher_findings[5]
         if self._entries == 0:
             found.add("L502", None, "the ledger has no entries")
         elif not self._seals.is_sealed:
@@ -194,10 +208,10 @@ class _Verification:
             found.add("L511", None, f"the head is {self._head}; expected {expected}")
 
     def _report(self) -> VerifyReport:
-        findings = self._first
+        findings = self._line_findings
         for level in (3, 4, 5):
-            if level not in self._reasons:
-                findings.take(self._found[level])
+            if level not in self._skip_reasons:
+                findings.extend(self._higher_findings[level])
         root = self._seals.tree.root().hex() if self._entries else None
         return VerifyReport(
             run=self._chain.run,
@@ -216,19 +230,13 @@ class _Verification:
         )
 
     def _level(self, level: int, findings: LedgerFindings) -> Level:
-        if level in self._reasons:
-            return Level(level, "not checked", reason=self._reasons[level])
+        if level in self._skip_reasons:
+            return Level(level, "not checked", reason=self._skip_reasons[level])
         if not findings.has(level):
             return Level(level, "ok")
         own = {code for code in findings.codes if int(code[1]) == level}
-        status = "incomplete" if own <= UNFINISHED else "fail"
+        status = "incomplete" if own <= UNFINISHED_CODES else "fail"
         return Level(level, status, findings.first_bad_seq(level))
-
-
-REFERENCE_FAULTS = {
-    "L303": "a body has a different size or salting than in an earlier entry",
-    "L309": "the entry redacts an unknown body, or refers to a redacted one",
-}
 
 
 def _why_no_wave_plan(directory: Path | None) -> str:

@@ -37,7 +37,7 @@ from forum_runner.execute.secrets import Scrubber
 from forum_runner.finding import errors_in
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.entry import NewEntry
-from forum_runner.ledger.recorded_body import StoredBytes
+from forum_runner.ledger.recorded_body import AnyBody
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
 
@@ -102,7 +102,7 @@ class RecordedRun:
     plan: Mapping[str, Any]
     run: str
     entries: list[Entry] = field(default_factory=list)
-    stored: list[Mapping[str, StoredBytes]] = field(default_factory=list)
+    stored: list[Mapping[str, AnyBody]] = field(default_factory=list)
 
     def add(self, entry: NewEntry, now_us: int, scrubber: Scrubber) -> None:
         bodies = {

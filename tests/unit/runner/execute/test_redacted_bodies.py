@@ -13,7 +13,7 @@ from forum_runner.execute.machine import Reusable
 from forum_runner.ledger.body import TEXT, Body
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.entry_values import BodyReference
-from forum_runner.ledger.recorded_body import RecordedBody, StoredBytes
+from forum_runner.ledger.recorded_body import AnyBody, RecordedBody
 from unit.runner.execute.small_runs import RUN, WORK, Entry, ManualRun, RecordedRun, outputs, run
 
 CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
@@ -40,7 +40,7 @@ def without(recorded: RecordedRun, *contents: str) -> RecordedRun:
     )
 
 
-def _redact_if_lost(body: StoredBytes, lost: Mapping[bytes, str]) -> StoredBytes:
+def _redact_if_lost(body: AnyBody, lost: Mapping[bytes, str]) -> AnyBody:
     return redacted(lost[body.data], body.type) if body.data in lost else body
 
 

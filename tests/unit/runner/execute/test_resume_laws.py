@@ -61,7 +61,7 @@ def restored_states(document: JsonObject, directory: Path) -> Iterator[RunState]
     with (directory / "bodies.tar").open("rb") as stream:
         bodies = RecordedBodies(stream)
         for entry in read_entries(directory):
-            state.apply(entry.kind, read_time(entry.at), entry.data, bodies.of(entry))
+            state.apply(entry.kind, read_time(entry.at), entry.data, bodies.of_entry(entry))
             yield state
 
 

@@ -41,7 +41,7 @@ def test_the_reader_keeps_one_offset_per_member_of_a_valid_archive(tmp_path: Pat
         reader = BodyReader(stream)
 
         assert reader.read(body_reference({"digest": "0" * 64, "bytes": 1})) is None
-        assert (len(reader._places) > 1, reader._duplicates) == (True, {})
+        assert (len(reader._locations) > 1, reader._duplicates) == (True, {})
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")

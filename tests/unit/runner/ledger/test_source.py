@@ -70,11 +70,11 @@ def test_an_ambiguous_prefix_is_rejected_with_all_matching_ids(runs: Path) -> No
 
 
 def test_a_missing_run_is_reported(runs: Path) -> None:
-    assert error_for("nowhere", runs) == "no file, folder or run 'nowhere'"
-    assert error_for(FIRST[:7], runs) == "no file, folder or run '01936b2'"
-    assert error_for("ffffffff", runs) == f"no file or folder 'ffffffff', and no run with this id in '{runs}'"
+    assert error_for("nowhere", runs) == "no file, directory or run 'nowhere'"
+    assert error_for(FIRST[:7], runs) == "no file, directory or run '01936b2'"
+    assert error_for("ffffffff", runs) == f"no file or directory 'ffffffff', and no run with this id in '{runs}'"
     assert error_for("ffffffff", runs / "none").endswith(f"no run with this id in '{runs}/none'")
-    assert error_for("a\0b", runs) == "no file, folder or run 'a\0b'"
+    assert error_for("a\0b", runs) == "no file, directory or run 'a\0b'"
 
 
 def test_a_folder_without_a_ledger_is_rejected(tmp_path: Path) -> None:
