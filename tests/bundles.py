@@ -6,7 +6,7 @@ from typing import Any
 
 from forum_runner.compile.compiler import Compilation, check_file, compile_workflow
 from forum_runner.manifest.bundle import Bundle
-from forum_runner.manifest.bundle_files import MemoryFiles
+from forum_runner.manifest.bundle_files import FileProblem
 from forum_runner.manifest.workflow import InputValue
 
 ROSTER: dict[str, Any] = {
@@ -41,8 +41,20 @@ def as_bytes(content: Any) -> bytes:
     return content.encode() if isinstance(content, str) else json.dumps(content).encode()
 
 
+class MemoryFiles:
+    """Files in memory, by their paths from the bundle's root."""
+
+    def __init__(self, files: Mapping[str, Any]) -> None:
+        self._files = files
+
+    def read(self, name: str) -> bytes:
+        if name not in self._files:
+            raise FileProblem("F101", f"file '{name}' not found")
+        return as_bytes(self._files[name])
+
+
 def bundle_of(files: Mapping[str, Any]) -> Bundle:
-    return Bundle(MemoryFiles({name: as_bytes(content) for name, content in files.items()}))
+    return Bundle(MemoryFiles(files))
 
 
 def compile_files(

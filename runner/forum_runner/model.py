@@ -23,10 +23,7 @@ class Tier(StrEnum):
 
     @property
     def rank(self) -> int:
-        return _RANKS[self]
-
-
-_RANKS = {tier: rank for rank, tier in enumerate(Tier)}
+        return list(Tier).index(self)
 
 
 class EdgeKind(StrEnum):

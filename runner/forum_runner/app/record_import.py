@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def import_record(workspace: Workspace, given: str, format_: ImportFormat | None
     run = new_run_id(wall_clock(), os.urandom(10))
     directory = out if out is not None else workspace.runs / run
     with ExitStack() as stack:
-        spool = stack.enter_context(RecordSpool())
+        spool = stack.enter_context(closing(RecordSpool()))
         parsed = _parse(stack, spool, path, format_)
         if out is None:
             keep_out_of_git(workspace.runs)

@@ -22,13 +22,9 @@ def instance_count(task: Task) -> int:
 
 
 def instances(task: Task) -> list[tuple[str, Mapping[str, Any]]]:
-    """The id suffix and the values of each instance, in the order of the ids."""
-    if not task.matrix:
-        return [("", {})]
-    axes = sorted(task.matrix)
-    combinations = [
-        dict(zip(axes, selected, strict=True)) for selected in product(*(task.matrix[axis] for axis in axes))
-    ]
+    """The id suffix and the values of each instance of a task with a matrix, in the order of the ids."""
+    axes, value_lists = zip(*sorted((task.matrix or {}).items()), strict=True)
+    combinations = [dict(zip(axes, values, strict=True)) for values in product(*value_lists)]
     suffixed = (
         (matrix_suffix({axis: as_text(value) for axis, value in values.items()}), values) for values in combinations
     )

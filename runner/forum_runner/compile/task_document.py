@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from forum_runner.compile.project import Project
-from forum_runner.model import Budget, Gate, Retry, Schema, Task, Text
+from forum_runner.model import Budget, Gate, Schema, Task, Text
 
 _BUDGET_FIELDS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "wall_ms", "output_bytes")
 _FLAGS = ("allow_failure", "idempotent", "sensitive", "cache")
@@ -26,7 +26,7 @@ def plain_fields(task: Task, project: Project) -> dict[str, Any]:
     if task.output is not None:
         document["output"] = task.output.digest
     if task.retry is not None:
-        document["retry"] = retry_document(task.retry)
+        document["retry"] = asdict(task.retry)
     if task.budget is not None:
         document["budget"] = budget_document(task.budget)
     return document
@@ -40,10 +40,6 @@ def present_fields(value: object, *names: str) -> dict[str, Any]:
     """The fields with these names that are not None."""
     fields = ((name, getattr(value, name)) for name in names)
     return {name: content for name, content in fields if content is not None}
-
-
-def retry_document(retry: Retry) -> dict[str, int]:
-    return asdict(retry)
 
 
 def gate_document(gate: Gate, question: list[Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from forum_runner.compile.layer import layer, split
 from forum_runner.compile.permissions import candidates, reachable_adapters
 from forum_runner.compile.project import Project
 from forum_runner.compile.scope import Binding, KnownInput, SecretInput
-from forum_runner.compile.task_document import budget_document, present_fields, retry_document
+from forum_runner.compile.task_document import budget_document, present_fields
 from forum_runner.manifest.bundle import BundleFile
 from forum_runner.manifest.workflow import Workflow
 from forum_runner.model import Agent, Policy
@@ -71,7 +71,7 @@ def _policy_document(policy: Policy) -> dict[str, Any]:
         "dispatch": policy.dispatch,
         "budget": budget_document(policy.budget),
         "allow": {name: list(allowed) for name, allowed in asdict(policy.allow).items()},
-        "retry": retry_document(policy.retry),
+        "retry": asdict(policy.retry),
         "rates": {name: present_fields(rate, *rate_fields) for name, rate in policy.rates.items()},
         "on_failure": policy.on_failure,
         "privacy": {"sensitive": policy.sensitive, "scrub_env": list(policy.scrub_env)},

@@ -44,11 +44,10 @@ def find_ports(routes: RouteMap, columns: Sequence[Sequence[int]]) -> Ports:
         entries[last].setdefault((route.edge.kind, route.edge.label), []).append(relative_height[previous])
         if not routes.is_lane(first):
             exits[first].setdefault((route.edge.kind, ""), []).append(relative_height[second])
-    return Ports(_compute_offsets(entries), _compute_offsets(exits))
-
-
-def _compute_offsets(sides: _Sides) -> dict[int, dict[_Key, int]]:
-    return {box: _offsets(heights) for box, heights in sides.items()}
+    return Ports(
+        entries={box: _offsets(heights) for box, heights in entries.items()},
+        exits={box: _offsets(heights) for box, heights in exits.items()},
+    )
 
 
 def _offsets(heights: dict[_Key, list[float]]) -> dict[_Key, int]:

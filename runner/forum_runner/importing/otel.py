@@ -48,7 +48,7 @@ class _TraceReader:
         self._place = ""
 
     def read(self) -> None:
-        document = read_json(self._text, is_wide=True)
+        document = read_json(self._text, has_64_bit_integers=True)
         if not isinstance(document, dict) or not any(name in document for name in SIGNALS):
             sentence = f"not OTLP JSON: expected one of {', '.join(SIGNALS)}"
             raise SourceError(self._text.file, f"line {self._text.line}", sentence)

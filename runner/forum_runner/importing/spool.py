@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from array import array
-from types import TracebackType
-from typing import Self
 
 import orjson
 
@@ -16,10 +14,10 @@ _LENGTH_BYTES = 8
 
 
 class RecordSpool:
-    """Records by number, from 0, in the order of addition."""
+    """Records by number, from 0, in the order in which they were added. Close it to remove the temporary file."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._offsets = array("Q")
         self._end = 0
 
@@ -43,10 +41,5 @@ class RecordSpool:
         bodies = {name: Body(self._file.read(size), type_) for name, type_, size in sizes}
         return ImportedRecord(kind, data, bodies, tuple(causes))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._file.close()

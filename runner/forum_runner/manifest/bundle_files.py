@@ -1,4 +1,4 @@
-"""The sources of a bundle's files: a folder, memory, and the manifests that ship with forum."""
+"""Reads a bundle's files from a folder, or from the manifests that ship with forum, and resolves their paths."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import posixpath
 import re
 import stat
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -61,19 +60,9 @@ class DiskFiles:
             raise FileProblem("F103", f"'{name}' is not a regular file")
         with path.open("rb") as stream:
             data = stream.read(MAX_FILE_BYTES + 1)
-        return _check_size(name, data)
-
-
-class MemoryFiles:
-    """Files in memory, by path."""
-
-    def __init__(self, contents: Mapping[str, bytes]) -> None:
-        self._contents = dict(contents)
-
-    def read(self, name: str) -> bytes:
-        if name not in self._contents:
-            raise _not_found(name)
-        return _check_size(name, self._contents[name])
+        if len(data) > MAX_FILE_BYTES:
+            raise FileProblem("F104", f"'{name}' is larger than {MAX_FILE_BYTES // 2**20} MiB")
+        return data
 
 
 def resolve_path(referring_file: str, reference: str) -> str:
@@ -109,18 +98,8 @@ def is_reserved(name: str) -> bool:
     return name.startswith(BUILT_IN)
 
 
-def _check_size(name: str, data: bytes) -> bytes:
-    if len(data) > MAX_FILE_BYTES:
-        raise FileProblem("F104", f"'{name}' is larger than {MAX_FILE_BYTES // 2**20} MiB")
-    return data
-
-
-def _not_found(name: str) -> FileProblem:
-    return FileProblem("F101", f"file '{name}' not found")
-
-
 def _to_problem(name: str, error: OSError | ValueError) -> FileProblem:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return _not_found(name)
+        return FileProblem("F101", f"file '{name}' not found")
     reason = error.strerror if isinstance(error, OSError) else "the path is not valid"
     return FileProblem("F103", f"'{name}' cannot be read: {reason}")

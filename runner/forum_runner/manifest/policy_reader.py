@@ -6,7 +6,7 @@ from typing import Any
 
 from forum_runner.document import Origin
 from forum_runner.manifest.raw_value import has_wrong_type
-from forum_runner.manifest.shared_fields import read_budget, read_retry
+from forum_runner.manifest.shared_fields import read_budget, read_retry, to_model_units
 from forum_runner.model import Allow, Policy, Rate
 
 ANY = "*"
@@ -24,7 +24,7 @@ def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
     return Policy(
         origin=origin,
         allow=_allow(value.get("allow", {}), origin.at("allow")),
-        rates={name: _rate(rate) for name, rate in value.get("rates", {}).items()},
+        rates={name: Rate(**to_model_units(rate)) for name, rate in value.get("rates", {}).items()},
         sensitive=privacy.get("sensitive", False),
         scrub_env=_sorted_names(privacy.get("scrub_env", ())),
         **fields_read,
@@ -40,10 +40,6 @@ def _allow(value: Mapping[str, Any], origin: Origin) -> Allow:
         elif name in value:
             lists[name] = _sorted_names(value[name])
     return Allow(**lists)
-
-
-def _rate(value: Mapping[str, Any]) -> Rate:
-    return Rate(value.get("requests_per_minute"), value.get("tokens_per_minute"))
 
 
 def _sorted_names(items: Any) -> tuple[str, ...]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
-
-import jsonschema_rs
 
 from forum_runner.canonical import canonical, digest
 from forum_runner.errors import CanonicalError
 from forum_runner.ledger.body import read_json
 from forum_runner.ledger.entries import RunOpened
 from forum_runner.ledger.verification.report import Violation
-from forum_runner.manifest.schema_findings import BASE_URI, forum_schema
+from forum_runner.manifest.schema_check import validator
 from forum_runner.wave_plan.plan_value import PlanValue
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
@@ -44,14 +41,9 @@ def _parse(data: bytes) -> dict[str, Any]:
         document: dict[str, Any] = read_json(data)
     except (ValueError, RecursionError, CanonicalError) as error:
         raise Violation("L401", f"the wave plan cannot be read: {error}") from error
-    for mismatch in _validator().iter_errors(document):
+    for mismatch in validator("wave-plan").iter_errors(document):
         raise Violation("L401", f"the wave plan does not match its schema: {mismatch.message[:200]}")
     return document
-
-
-@cache
-def _validator() -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator({"$ref": f"{BASE_URI}wave-plan.schema.json"}, retriever=forum_schema)
 
 
 def _check_names(plan: WavePlan) -> None:

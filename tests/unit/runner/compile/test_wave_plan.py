@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 import rfc8785
 
-from bundles import ROSTER, as_bytes, compile_files, compile_plan, plan_finding_codes, workflow
+from bundles import ROSTER, as_bytes, bundle_of, compile_files, compile_plan, plan_finding_codes, workflow
 from forum_runner.compile.compiler import check_file, compile_workflow
 from forum_runner.finding import exit_code_of
-from forum_runner.manifest.bundle import Bundle
-from forum_runner.manifest.bundle_files import MemoryFiles
 from forum_runner.manifest.workflow import InputValue
 
 RUN = {"agent": "operator", "run": ["true"]}
@@ -296,10 +294,10 @@ def test_command_line_inputs_override_the_workflow_which_overrides_the_plan() ->
     ],
 )
 def test_input_text_is_converted_to_the_type_in_the_schema(schema: Any, text: str, value: Any) -> None:
-    files = MemoryFiles({"workflow.yaml": as_bytes(workflow({"inputs": {"x": schema}, "tasks": {"t": RUN}}))})
+    bundle = bundle_of({"workflow.yaml": workflow({"inputs": {"x": schema}, "tasks": {"t": RUN}})})
     inputs = {"x": InputValue(text, is_text=True)}
 
-    result = compile_workflow(Bundle(files), "workflow.yaml", None, inputs, require_all_inputs=True)
+    result = compile_workflow(bundle, "workflow.yaml", None, inputs, require_all_inputs=True)
 
     assert result.wave_plan is not None, result.findings
     assert result.wave_plan["inputs"]["x"]["value"] == value
@@ -312,10 +310,9 @@ def test_an_input_without_a_value_can_be_checked_but_not_compiled() -> None:
             {"inputs": {"x": {"type": "string"}}, "tasks": {"t": {**RUN, "run": ["true", "${{ inputs.x }}"]}}}
         )
     }
-    bundle = Bundle(MemoryFiles({name: as_bytes(content) for name, content in files.items()}))
 
     assert [f.code for f in compile_files(files).findings] == ["F016"]
-    assert check_file(bundle, "workflow.yaml", None, {}).findings == ()
+    assert check_file(bundle_of(files), "workflow.yaml", None, {}).findings == ()
 
 
 @pytest.mark.requirement("COMPILE-FIND-001", "COMPILE-FIND-002", "COMPILE-FIND-003")

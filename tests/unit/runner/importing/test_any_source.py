@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def test_a_value_of_another_type_is_accepted_or_rejected_with_a_location(name: s
     outcomes = {"parsed": 0, "rejected": 0}
 
     for data in mutated(file.read_bytes()):
-        with RecordSpool() as spool:
+        with closing(RecordSpool()) as spool:
             try:
                 parsed = READERS[name](file, data, spool)
             except SourceError as error:

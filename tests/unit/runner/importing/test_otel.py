@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from io import BytesIO
 from typing import Any
 
@@ -17,7 +18,7 @@ from forum_runner.importing.spool import RecordSpool
 
 @pytest.fixture
 def spool() -> Iterator[RecordSpool]:
-    with RecordSpool() as spool:
+    with closing(RecordSpool()) as spool:
         yield spool
 
 

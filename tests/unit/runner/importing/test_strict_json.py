@@ -19,13 +19,13 @@ VALUES = st.recursive(
 )
 
 
-def read(text: str, *, is_wide: bool = False) -> Any:
-    return read_json(JsonText("source.json", text.encode(), 7), is_wide=is_wide)
+def read(text: str, *, has_64_bit_integers: bool = False) -> Any:
+    return read_json(JsonText("source.json", text.encode(), 7), has_64_bit_integers=has_64_bit_integers)
 
 
-def rejection(text: str, *, is_wide: bool = False) -> tuple[str, str]:
+def rejection(text: str, *, has_64_bit_integers: bool = False) -> tuple[str, str]:
     with pytest.raises(SourceError) as caught:
-        read(text, is_wide=is_wide)
+        read(text, has_64_bit_integers=has_64_bit_integers)
     return caught.value.place, caught.value.sentence
 
 
@@ -71,5 +71,5 @@ def test_a_pair_of_surrogates_is_one_character() -> None:
 
 
 def test_64_bit_integers_are_accepted_if_the_format_has_them() -> None:
-    assert read("[18446744073709551615]", is_wide=True) == [2**64 - 1]
-    assert rejection("[100000000000000000000]", is_wide=True)[0] == "line 7, column 2"
+    assert read("[18446744073709551615]", has_64_bit_integers=True) == [2**64 - 1]
+    assert rejection("[100000000000000000000]", has_64_bit_integers=True)[0] == "line 7, column 2"
