@@ -70,9 +70,9 @@ def _refuse_lone_surrogates(text: str) -> None:
 def _in_form(number: int, entry: Entry) -> Entry | Finding:
     kind = entry.get("kind")
     is_known = isinstance(kind, str) and kind in schemas.known_kinds()
-    departure = schemas.departure(schemas.entry_validator(kind if is_known else None), entry)
-    if departure:
-        return Finding("L105", number, f"the entry does not match its schema {departure}")
+    schema_mismatch = schemas.schema_mismatch(schemas.entry_validator(kind if is_known else None), entry)
+    if schema_mismatch:
+        return Finding("L105", number, f"the entry does not match its schema {schema_mismatch}")
     if not is_known and not entry["kind"].startswith("x-"):
         return Finding("L106", number, f"unknown kind '{kind}'")
     return entry

@@ -50,10 +50,12 @@ def schema(name: str) -> dict[str, Any]:
 @cache
 def _registry() -> Registry[Any]:
     names = ("entry.schema.json", "wave-plan.schema.json", "types.schema.json", "proof.schema.json")
-    return Registry().with_resources((_BASE + name, DRAFT202012.create_resource(_undeclared(name))) for name in names)
+    return Registry().with_resources(
+        (_BASE + name, DRAFT202012.create_resource(_without_declaration(name))) for name in names
+    )
 
 
-def _undeclared(name: str) -> dict[str, Any]:
+def _without_declaration(name: str) -> dict[str, Any]:
     """Remove `$schema`: a reference to a schema that declares it would use the stock validator, not ours."""
     return {keyword: value for keyword, value in schema(name).items() if keyword != "$schema"}
 
@@ -98,7 +100,7 @@ def room_for_nesting() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def departure(validator: Draft202012Validator, value: Any) -> str | None:
+def schema_mismatch(validator: Draft202012Validator, value: Any) -> str | None:
     """The first place where a value does not match its schema, and why."""
     error = next(validator.iter_errors(value), None)
     if error is None:

@@ -35,7 +35,7 @@ def is_negative(case: Mapping[str, Any]) -> bool:
     return is_negative_case(case["role"], case["request"], case["expected"])
 
 
-def case_of(vector: Vector) -> dict[str, Any]:
+def parse_case(vector: Vector) -> dict[str, Any]:
     """The content of `case.json`, without empty members."""
     case = {
         "id": vector.id,
@@ -56,7 +56,7 @@ def files_of(vectors: Iterable[Vector]) -> dict[str, bytes]:
     """Every file of the vectors by its path in the set."""
     files: dict[str, bytes] = {}
     for vector in vectors:
-        text = json.dumps(case_of(vector), indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(parse_case(vector), indent=2, ensure_ascii=False) + "\n"
         files[f"{vector.id}/{CASE}"] = text.encode()
         files |= {f"{vector.id}/{name}": data for name, data in vector.files.items()}
     return files
@@ -69,7 +69,7 @@ def refuse_bad(area: str, vectors: Iterable[Vector], other_cases: Mapping[str, M
     for vector in vectors:
         if vector.id in cases:
             raise BadVector(vector.id, "two vectors have this id")
-        cases[vector.id] = case_of(vector)
+        cases[vector.id] = parse_case(vector)
     known = {id_ for ids in requirements().values() for id_ in ids}
     for vector in vectors:
         if not _ID.fullmatch(vector.id) or not vector.id.startswith(f"{area}/"):

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from forum_conformance.suite.case import Case
-from forum_conformance.suite.result import settle
+from forum_conformance.suite.result import assign_states
 from forum_conformance.suite.selection import select
-from forum_conformance.suite.session import Settings, ask_all
+from forum_conformance.suite.session import Settings, run_vectors
 from forum_conformance.suite.vectors import Vectors, default_folder
 
 FOLDER = Path(__file__).parent
@@ -34,10 +34,10 @@ class Wrong:
     breaks: str
     """The requirement that it breaks, or `the protocol`."""
     roles: tuple[str, ...]
-    """The roles that the suite asks it for."""
+    """The roles whose vectors the suite runs."""
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def command(self) -> tuple[str, ...]:
         return sys.executable, str(FOLDER / f"{self.name}.py")
 
 
@@ -58,9 +58,9 @@ def caught_by(wrong: Wrong) -> Any:
     """The ids of the vectors that it fails; for a program that never answers, the roles that it fails completely."""
     cases = cases_of(wrong.roles)
     if wrong.name not in NEVER_ANSWER:
-        return failed(wrong.words, cases)
+        return failed(wrong.command, cases)
     sample = {case.role: case for case in cases}
-    ids = failed(wrong.words, sample.values(), timeout_s=_SHORT_TIMEOUT_S)
+    ids = failed(wrong.command, sample.values(), timeout_s=_SHORT_TIMEOUT_S)
     return {"all": sorted(role for role, case in sample.items() if case.id in ids)}
 
 
@@ -73,10 +73,10 @@ def _vectors() -> Vectors:
     return Vectors(default_folder())
 
 
-def failed(words: tuple[str, ...], cases: Collection[Case], *, timeout_s: float = _TIMEOUT_S) -> list[str]:
-    settings = Settings(words=words, timeout_s=timeout_s, jobs=os.cpu_count() or 1, is_served=True, levels=None)
-    asked = ask_all(list(cases), _vectors(), settings, lambda _: None)
-    return [result.case.id for result in settle(asked.tried, {}) if result.state.is_bad]
+def failed(command: tuple[str, ...], cases: Collection[Case], *, timeout_s: float = _TIMEOUT_S) -> list[str]:
+    settings = Settings(command=command, timeout_s=timeout_s, jobs=os.cpu_count() or 1, is_served=True, levels=None)
+    session = run_vectors(list(cases), _vectors(), settings, lambda _: None)
+    return [result.case.id for result in assign_states(session.outcomes, {}) if result.state.is_bad]
 
 
 def table() -> str:

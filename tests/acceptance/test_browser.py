@@ -14,7 +14,7 @@ from acceptance.browser import ROOT, PageFailed, Site, find_browser, page_of, si
 from acceptance.workflow_folder import MODEL, Folder, ask
 from forum_conformance.suite.answer import read_answer
 from forum_conformance.suite.client import Reply
-from forum_conformance.suite.trial import Trial
+from forum_conformance.suite.vector_runner import VectorRunner
 from forum_conformance.suite.vectors import Vectors, default_folder
 
 Change = Callable[[Path], None]
@@ -35,17 +35,17 @@ def browser() -> str:
 
 
 class Client:
-    """Ask a page instead of a process, with paths relative to its site."""
+    """Sends requests to a page instead of a process, with paths relative to its site."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
 
-    def ask(self, request: Mapping[str, Any]) -> Reply:
+    def send(self, request: Mapping[str, Any]) -> Reply:
         top = str(self._site.folder)
         translated = {
             name: value.removeprefix(top) if isinstance(value, str) else value for name, value in request.items()
         }
-        answer = read_answer(self._site.ask(translated), id_=request["id"], repeats_id=True)
+        answer = read_answer(self._site.ask(translated), id_=request["id"], requires_id=True)
         return Reply(answer, None, None, 0, "")
 
     def close(self) -> str | None:
@@ -59,11 +59,11 @@ def test_every_vector_of_its_roles_passes_in_a_browser(browser: str, tmp_path: P
     with site_in(tmp_path / "site") as site, page_of(site, browser, 'import "./conformance/js/test/page.js";'):
         scratch = site.folder / "scratch"
         scratch.mkdir()
-        trials = [Trial(vectors, None, scratch).ask(case, Client(site)) for case in cases]
+        outcomes = [VectorRunner(vectors, None, scratch).run(case, Client(site)) for case in cases]
 
-    assert {trial.case.id: trial.differences for trial in trials if trial.differences} == {}
+    assert {outcome.case.id: outcome.differences for outcome in outcomes if outcome.differences} == {}
     assert {case.area for case in cases} == {"canonical", "ledger", "proofs"}
-    assert len(trials) >= 900
+    assert len(outcomes) >= 900
 
 
 @pytest.fixture(scope="module")

@@ -164,7 +164,7 @@ def test_a_long_lived_process_offers_roles_by_its_answers(suite: Suite) -> None:
     [
         ({"exit": 3}, "process", "ended without an answer, exit status 3"),
         ({"signal": 9}, "process", "ended without an answer, killed by SIGKILL"),
-        ({**RIGHT, "stdout": "done\n"}, "standard output", "more: done\n"),
+        ({**RIGHT, "stdout": "done\n"}, "standard output", "more output after it: done\n"),
         ({"stdout": "garbage\n"}, "standard output", "garbage (invalid JSON at character 0)"),
         ({"answer": {"verdict": "valid", "id": None}}, "answer", "id: null"),
         ({"answer": {"verdict": "valid", "id": "ledger/b"}}, "id", '"ledger/b"'),
@@ -187,8 +187,8 @@ def test_a_process_that_fails_a_vector_is_replaced_for_the_next(
     ("last_statement", "fault"),
     [
         ("time.sleep(3600)", "it did not exit when its standard input was closed, and was killed"),
-        ("sys.exit(5)", "when its standard input was closed: exit status 5"),
-        ("os.abort()", "when its standard input was closed: killed by SIGABRT"),
+        ("sys.exit(5)", "after its standard input was closed: exit status 5"),
+        ("os.abort()", "after its standard input was closed: killed by SIGABRT"),
         ("print('more')", "after its last answer it wrote more"),
     ],
 )
@@ -256,9 +256,9 @@ def test_a_role_is_abandoned_if_its_first_vectors_all_fail_in_the_same_way(suite
 
     document = json.loads(completed.stdout)
     assert (completed.returncode, len(log.read_text())) == (1, 20)
-    assert [result["differences"][0]["place"] == "not asked" for result in document["results"]].count(True) == 10
+    assert [result["differences"][0]["place"] == "not run" for result in document["results"]].count(True) == 10
     assert {result["state"] for result in document["results"]} == {"failed"}
-    assert document["objections"][1].startswith("not asked are 10 of verify: the first 20 vectors of the role all")
+    assert document["objections"][1].startswith("10 vectors of verify not run: the first 20 vectors of the role all")
 
 
 def test_a_role_with_expected_failures_is_not_abandoned(suite: Suite) -> None:
@@ -307,7 +307,7 @@ def test_a_program_gets_a_copy_of_the_run_to_start_from(suite: Suite) -> None:
     }
     results = suite.results(wrong)
     assert differences(results["runs/done"]) == [("ledger.jsonl, line 2", "b", "c")]
-    assert differences(results["runs/refused"]) == [("ledger.jsonl, line 2", "the end", "b")]
+    assert differences(results["runs/refused"]) == [("ledger.jsonl, line 2", "the end of the file", "b")]
 
 
 def test_a_bundle_that_does_not_compile_must_write_no_output(suite: Suite) -> None:

@@ -78,14 +78,14 @@ def test_broken_vectors_exit_2_and_name_the_file(suite: Suite) -> None:
 def test_a_failure_is_reported_at_once_and_in_full_at_the_end(suite: Suite) -> None:
     completed = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify")
 
-    assert completed.stderr == 'failed ledger/b: verdict: expected "valid", came "invalid"\n'
-    again = next(line for line in completed.stdout.splitlines() if "ask again" in line).split(None, 2)[2]
-    assert [line for line in completed.stdout.splitlines() if "ask again" not in line] == [
+    assert completed.stderr == 'failed ledger/b: verdict: expected "valid", got "invalid"\n'
+    again = next(line for line in completed.stdout.splitlines() if "run again" in line).split(None, 2)[2]
+    assert [line for line in completed.stdout.splitlines() if "run again" not in line] == [
         "failed ledger/b: The title of ledger/b.",
-        '  asked       verify {"input": "run"}',
+        '  request     verify {"input": "run"}',
         "  differs     verdict",
         '              expected "valid"',
-        '              came     "invalid"',
+        '              got      "invalid"',
         '  answer      {"protocol": 1, "id": "ledger/b", "verdict": "invalid"}',
         "  required by LEDGER-LINE-005, docs/spec/ledger.md",
         "  stderr      looked at <U+001B>[31mnothing",
@@ -106,7 +106,7 @@ def test_progress_on_a_terminal_rewrites_its_line(suite: Suite) -> None:
     assert completed.stderr.split("\n\x1b[K") == [
         "",
         "1 of 2: ledger/a",
-        'failed ledger/b: verdict: expected "valid", came "invalid"\n',
+        'failed ledger/b: verdict: expected "valid", got "invalid"\n',
         "2 of 2, 1 failed: ledger/b",
         "",
     ]
@@ -204,7 +204,7 @@ def test_failures_can_be_written_to_a_list_of_expected_failures(suite: Suite) ->
     second = suite.test(table, "--role", "verify", "--xfail", "known.txt", "--write-xfail", "known.txt")
 
     assert (first.returncode, second.returncode) == (1, 0)
-    assert (suite.folder / "known.txt").read_text() == 'ledger/b: verdict: expected "valid", came "invalid"\n'
+    assert (suite.folder / "known.txt").read_text() == 'ledger/b: verdict: expected "valid", got "invalid"\n'
 
 
 def test_the_document_names_the_suite_the_vectors_and_the_time(suite: Suite) -> None:
@@ -253,7 +253,7 @@ def test_an_interrupt_reports_finished_vectors_and_leaves_no_processes(
     out, _ = started.communicate()
 
     assert started.returncode == 130
-    assert out.splitlines()[-1] == "interrupted: 1 of 2 vectors were asked"
+    assert out.splitlines()[-1] == "interrupted: 1 of 2 vectors were run"
     assert json.loads((suite.folder / "r.jsonl").read_text())["id"] == "ledger/a"
     wait_until_gone(pid)
 
@@ -283,10 +283,10 @@ def test_smoke_reports_for_each_role_whether_a_program_follows_the_protocol(suit
 
     assert (completed.returncode, completed.stderr) == (0, "")
     assert completed.stdout.splitlines() == [
-        "vectors: 3, and all 9 files have their digests",
+        "vectors: 3, and all 9 files match their digests",
         f"harness: fails programs that are {bad}; passes one that is right",
         "canonicalize  not offered",
-        "verify        offered, and right about ledger/a",
+        "verify        offered, and the answer to ledger/a is right",
     ]
 
 
@@ -296,7 +296,7 @@ def test_smoke_reports_for_each_role_whether_a_program_follows_the_protocol(suit
         ({"stdout": "hello"}, "violates the protocol: standard output: ", "print one JSON object", 1),
         ({"exit": 1}, "violates the protocol: exit status: ", "exit with 0 after an answer", 1),
         ({"answer": {"verdict": "fine"}}, "violates the protocol: answer: ", "an answer is an object", 1),
-        (WRONG, "offered, but wrong about ledger/a: verdict: ", "forum-conformance test --role verify", 0),
+        (WRONG, "offered, but the answer to ledger/a is wrong: verdict: ", "forum-conformance test --role verify", 0),
         (
             {"answer": {"verdict": "unsupported"}},
             "offered, but answers ledger/a with 'unsupported'",
@@ -333,7 +333,7 @@ def test_smoke_supports_levels_and_the_long_lived_mode(suite: Suite) -> None:
         0,
         [
             "canonicalize  not offered: answers canonical/a with 'unsupported'",
-            "verify        offered, and right about ledger/a",
+            "verify        offered, and the answer to ledger/a is right",
         ],
     )
     assert (all_levels.returncode, all_levels.stdout.splitlines()[-1]) == (1, "the program offers no role")

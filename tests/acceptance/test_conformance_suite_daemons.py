@@ -14,7 +14,7 @@ from suites.command import Suite
 from suites.processes import wait_for_number
 from suites.tiny_set import verify_case, write_set
 from unit.conformance.judged_run import draft_and_review
-from unit.conformance.suite.daemons import LEAVE, kill, runs
+from unit.conformance.suite.daemons import LEAVE, is_daemon_running, kill_daemon
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
 
@@ -53,7 +53,7 @@ def pid_file(suite: Suite) -> Iterator[Path]:
     """The file with the process id of the daemon."""
     path = suite.folder / "daemon.pid"
     yield path
-    kill(path)
+    kill_daemon(path)
 
 
 def entrypoint(table: dict[str, Any], suite: Suite) -> str:
@@ -77,7 +77,7 @@ def test_killing_a_program_also_kills_its_daemons(suite: Suite, pid_file: Path, 
         ("standard output", "more; the program was killed")
     ]
     assert (second["answer"]["seen"], second["state"], third["state"]) == (False, "passed", "passed")
-    assert not runs(pid_file)
+    assert not is_daemon_running(pid_file)
 
 
 def test_a_program_may_leave_a_server_for_the_next_vector_but_it_ends_with_the_command(
@@ -88,7 +88,7 @@ def test_a_program_may_leave_a_server_for_the_next_vector_but_it_ends_with_the_c
     completed = suite.test({}, "--jobs", "1", "--json", entrypoint=entrypoint(table, suite))
 
     assert (completed.returncode, json.loads(completed.stdout)["results"][1]["answer"]["seen"]) == (0, True)
-    assert not runs(pid_file)
+    assert not is_daemon_running(pid_file)
 
 
 @pytest.mark.parametrize("cleans", [False, True])
@@ -104,7 +104,7 @@ def test_no_daemon_outlives_the_command(suite: Suite, pid_file: Path, command: s
     completed = suite.run(command, "--entrypoint", program, *options[command])
 
     assert completed.returncode in (0, 1), completed.stderr
-    assert not runs(pid_file)
+    assert not is_daemon_running(pid_file)
 
 
 def test_an_interrupt_kills_daemons(suite: Suite, pid_file: Path) -> None:
@@ -115,4 +115,4 @@ def test_an_interrupt_kills_daemons(suite: Suite, pid_file: Path) -> None:
         started.terminate()
         started.communicate()
 
-    assert (started.returncode, runs(pid_file)) == (130, False)
+    assert (started.returncode, is_daemon_running(pid_file)) == (130, False)

@@ -142,8 +142,8 @@ def test_the_same_vectors_are_listed_and_tested(suite: Suite, options: tuple[str
         (
             ("--requirement", "LEDGER-SEAL-001", "--role", "canonicalize"),
             (
-                "the requirement 'LEDGER-SEAL-001' matches none of the vectors that --role selected: "
-                "it matches 1 of the role verify"
+                "the requirement 'LEDGER-SEAL-001' matches none of the vectors that --role selected; "
+                "it matches 1 vector with role verify"
             ),
         ),
     ],
@@ -160,7 +160,7 @@ def test_a_failure_is_reported_with_a_command_that_repeats_only_that_vector(suit
     completed = suite.test({"*": WRONG}, "--requirement", "LEDGER-CHAIN-*")
 
     lines = completed.stdout.splitlines()
-    again = [line.split(None, 2)[2] for line in lines if line.startswith("  ask again")]
+    again = [line.split(None, 2)[2] for line in lines if line.startswith("  run again")]
     assert "  required by LEDGER-SEAL-001, docs/spec/ledger.md" in lines
     alone = [suite.run(*shlex.split(command)[1:]).stdout for command in again]
     assert [(text.count("failed ledger/"), text.splitlines()[0].split(":")[0]) for text in alone] == [

@@ -82,7 +82,7 @@ def test_survivors_are_listed_and_kept(run_dir: Path, tmp_path: Path) -> None:
     assert result.stdout.splitlines()[1:] == [
         "  archive-removed  0 of 1 caught",
         "survived: archive-removed 1, the file: called valid",
-        f"to make one again: forum-conformance mutate {run_dir} --seed 5 --kinds KIND --each NUMBER --keep DIR",
+        f"to create one again: forum-conformance mutate {run_dir} --seed 5 --kinds KIND --each NUMBER --keep DIR",
         "1 mutants: 0 of 1 caught (0 %)",
         "1 survived",
     ]
@@ -126,7 +126,7 @@ def test_a_subset_of_levels_is_tested_only_with_mutants_detectable_at_them(run_d
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        ("always_invalid", "the verifier calls the ledger itself invalid"),
+        ("always_invalid", "the verifier calls it invalid"),
         ("crashes", "the verifier does not answer: process: ended without an answer, exit status 1"),
     ],
 )
@@ -152,7 +152,7 @@ def test_a_verifier_without_some_levels_gets_a_hint_to_use_level(run_dir: Path, 
     result = mutate(run_dir, "--entrypoint", f"{sys.executable} {tmp_path / 'partial.py'}")
 
     hint = "if it checks only some levels, pass --level, such as --level 1-2"
-    fault = f"'{run_dir}' is valid, and the verifier answers 'unsupported' ({hint})"
+    fault = f"'{run_dir}' is valid, but the verifier answers 'unsupported' ({hint})"
     assert (result.returncode, result.stdout) == (1, f"{fault}; its verdicts on mutants would prove nothing\n")
 
 
@@ -202,7 +202,7 @@ def test_an_invalid_ledger_is_refused_with_its_findings(run_dir: Path) -> None:
     [
         (["missing"], "no ledger at 'missing'"),
         (["ledger.jsonl"], "'ledger.jsonl' is not a run directory"),
-        ([".", "--kinds", "nothing*"], "no kind of mutant is like 'nothing*'; there are actor-edited, "),
+        ([".", "--kinds", "nothing*"], "no kind of mutant matches 'nothing*'; the kinds are: actor-edited, "),
         ([], "PATH is required: a valid run directory"),
         ([".", "--entrypoint", "no-such-program"], "cannot start 'no-such-program': No such file or directory"),
         ([".", "--entrypoint", ""], "the entrypoint is empty"),

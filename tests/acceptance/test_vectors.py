@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from forum_conformance.suite.case import case_of
+from forum_conformance.suite.case import parse_case
 from forum_runner.explanations import explanations
 
 CONFORMANCE = Path(__file__).parents[2] / "conformance"
@@ -37,7 +37,7 @@ process.stdout.write(JSON.stringify(differ));
 
 
 def is_negative(case: dict[str, Any]) -> bool:
-    return case_of(case, {}).is_negative
+    return parse_case(case, {}).is_negative
 
 
 @pytest.mark.parametrize("area", AREAS)

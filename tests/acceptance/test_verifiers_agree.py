@@ -40,7 +40,7 @@ def normalized(document: Report) -> Report:
     return {**{key: document[key] for key in fixed}, "levels": levels, "findings": findings}
 
 
-def by_the_judge(run_dir: Path, checkpoint: Path | None = None) -> Report:
+def judge_verifier(run_dir: Path, checkpoint: Path | None = None) -> Report:
     given = Given(checkpoint=checkpoint.read_bytes() if checkpoint else None)
     return normalized(document_of(judge(run_dir, given=given)))
 
@@ -52,11 +52,11 @@ def by_the_runner(run_dir: Path, checkpoint: Path | None = None) -> Report:
 def problems(mutant: Mutant, run_dir: Path, checkpoint: Path) -> list[str]:
     """Disagreements and wrong verdicts on a mutant: alone and, if undetectable, with the original's checkpoint."""
     name = f"{mutant.kind} ({mutant.description})"
-    found = problems_of(name, by_the_judge(run_dir), by_the_runner(run_dir), mutant.verdicts)
+    found = problems_of(name, judge_verifier(run_dir), by_the_runner(run_dir), mutant.verdicts)
     if not mutant.in_reach:
         with_checkpoint = f"{name} with a checkpoint"
         found += problems_of(
-            with_checkpoint, by_the_judge(run_dir, checkpoint), by_the_runner(run_dir, checkpoint), CAUGHT
+            with_checkpoint, judge_verifier(run_dir, checkpoint), by_the_runner(run_dir, checkpoint), CAUGHT
         )
     return found
 
@@ -74,7 +74,7 @@ def problems_of(name: str, judged: Report, verified: Report, verdicts: frozenset
 def test_both_accept_every_example(name: str, tmp_path: Path) -> None:
     run_dir = LEDGERS[name](tmp_path)
 
-    judged, verified = by_the_judge(run_dir), by_the_runner(run_dir)
+    judged, verified = judge_verifier(run_dir), by_the_runner(run_dir)
 
     assert judged == verified
     assert (judged["verdict"], judged["codes"]) == ("valid", [])
@@ -112,4 +112,4 @@ def test_both_report_the_same_for_a_ledger_file(tmp_path: Path) -> None:
     for name, build in LEDGERS.items():
         ledger = build(tmp_path / name) / "ledger.jsonl"
 
-        assert by_the_judge(ledger) == by_the_runner(ledger), name
+        assert judge_verifier(ledger) == by_the_runner(ledger), name

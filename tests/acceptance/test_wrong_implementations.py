@@ -34,7 +34,7 @@ class CachingWrong(Wrong):
     memory: Path
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def command(self) -> tuple[str, ...]:
         return command_with_cache(self.memory, str(FOLDER / f"{self.name}.py"))
 
 

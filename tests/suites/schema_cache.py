@@ -21,7 +21,7 @@ from jsonschema import Draft202012Validator
 from forum_conformance import schemas
 
 _VALIDATOR = schemas._Validator
-_departure = schemas.departure
+_schema_mismatch = schemas.schema_mismatch
 
 
 def command_with_cache(folder: Path, program: str) -> tuple[str, ...]:
@@ -34,14 +34,14 @@ class SchemaCache:
         """Results by the digest of a schema and a value."""
         self._schemas: dict[int, tuple[Draft202012Validator, str]] = {}
 
-    def departure(self, validator: Draft202012Validator, value: Any) -> str | None:
-        """Replaces `schemas.departure`."""
+    def schema_mismatch(self, validator: Draft202012Validator, value: Any) -> str | None:
+        """Replaces `schemas.schema_mismatch`."""
         if type(validator) is not _VALIDATOR:
-            return _departure(validator, value)
+            return _schema_mismatch(validator, value)
         # `repr` distinguishes values that are equal in Python: true, 1 and 1.0, and other orders of keys.
         key = hashlib.sha256(f"{self._schema(validator)} {value!r}".encode()).hexdigest()
         if key not in self.results:
-            self.results[key] = _departure(validator, value)
+            self.results[key] = _schema_mismatch(validator, value)
         return self.results[key]
 
     def _schema(self, validator: Draft202012Validator) -> str:
@@ -59,11 +59,11 @@ def cached_schema_results(folder: Path) -> Iterator[SchemaCache]:
     for path in folder.glob("*.json"):
         cache.results.update(json.loads(path.read_text(encoding="utf-8")))
     known = frozenset(cache.results)
-    schemas.departure = cache.departure
+    schemas.schema_mismatch = cache.schema_mismatch
     try:
         yield cache
     finally:
-        schemas.departure = _departure
+        schemas.schema_mismatch = _schema_mismatch
         if added := {key: result for key, result in cache.results.items() if key not in known}:
             path = folder / str(os.getpid())
             path.write_text(json.dumps(added), encoding="utf-8")

@@ -25,16 +25,16 @@ def test_each_value_gets_its_own_result(value: Any, other: Any) -> None:
     validator = schemas._Validator(SCHEMA)
     cache = SchemaCache()
 
-    results = [cache.departure(validator, item) for item in (value, other, value)]
+    results = [cache.schema_mismatch(validator, item) for item in (value, other, value)]
 
-    assert results == [schemas.departure(validator, item) for item in (value, other, value)]
+    assert results == [schemas.schema_mismatch(validator, item) for item in (value, other, value)]
     assert len(cache.results) == 2
 
 
 def test_each_schema_gets_its_own_result() -> None:
     cache = SchemaCache()
 
-    results = [cache.departure(schemas._Validator({"type": name}), {}) for name in ("object", "array", "object")]
+    results = [cache.schema_mismatch(schemas._Validator({"type": name}), {}) for name in ("object", "array", "object")]
 
     assert results == [None, "at $: {} is not of type 'array'", None]
     assert len(cache.results) == 2
@@ -44,26 +44,26 @@ def test_results_of_another_validator_are_not_cached() -> None:
     permissive = schemas._extend(schemas._Validator, {"type": lambda *_: iter(())})
     cache = SchemaCache()
 
-    results = [cache.departure(kind({"type": "array"}), {}) for kind in (schemas._Validator, permissive)]
+    results = [cache.schema_mismatch(kind({"type": "array"}), {}) for kind in (schemas._Validator, permissive)]
 
     assert results == ["at $: {} is not of type 'array'", None]
 
 
 def test_results_are_loaded_by_the_next_process(tmp_path: Path) -> None:
     with cached_schema_results(tmp_path) as first:
-        schemas.departure(schemas._Validator(SCHEMA), {"count": "one"})
+        schemas.schema_mismatch(schemas._Validator(SCHEMA), {"count": "one"})
 
     with cached_schema_results(tmp_path) as second:
         assert second.results == first.results != {}
 
 
 def test_the_judge_uses_its_schemas_again_afterwards(tmp_path: Path) -> None:
-    before = schemas.departure
+    before = schemas.schema_mismatch
 
     with cached_schema_results(tmp_path):
-        assert schemas.departure != before
+        assert schemas.schema_mismatch != before
 
-    assert schemas.departure is before
+    assert schemas.schema_mismatch is before
 
 
 def test_a_program_gets_its_arguments_and_keeps_its_exit_code(tmp_path: Path) -> None:

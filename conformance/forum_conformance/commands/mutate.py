@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from forum_conformance.commands.arguments import level_list, positive_int, seconds
 from forum_conformance.commands.console import say
 from forum_conformance.commands.exit_codes import ExitCode, UsageError
-from forum_conformance.commands.test import words
+from forum_conformance.commands.test import split_entrypoint
 
 if TYPE_CHECKING:
     from forum_conformance.mutation.engine import Mutant
-    from forum_conformance.mutation.scoring import Ask, VerifierReply
+    from forum_conformance.mutation.scoring import VerifierReply, Verify
     from forum_conformance.report import Report
 
 _DESCRIPTION = """Create mutants of a valid run directory, each with one fault, and run a verifier on each.
@@ -26,6 +26,7 @@ _DESCRIPTION = """Create mutants of a valid run directory, each with one fault, 
 Exits 0 if the verifier caught every mutant that a verifier can catch, 1 if one survived, 2 for a usage error or if
 the original ledger is not valid."""
 _DEFAULT_PER_KIND = 3
+_STDERR_LINES = 20
 
 
 def add_to(commands: Any) -> None:
@@ -58,30 +59,32 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from forum_conformance.mutation.engine import kinds_like
+    from forum_conformance.mutation.engine import kinds_matching
     from forum_conformance.suite.process import CannotStart
 
-    kinds = kinds_like(arguments.kinds)
+    kinds = kinds_matching(arguments.kinds)
     if not kinds:
-        raise UsageError(f"no kind of mutant is like '{arguments.kinds}'; there are {', '.join(kinds_like('*'))}")
+        raise UsageError(
+            f"no kind of mutant matches '{arguments.kinds}'; the kinds are: {', '.join(kinds_matching('*'))}"
+        )
     if arguments.list:
         say("".join(f"{kind}\n" for kind in kinds))
         return ExitCode.OK
     if arguments.path is None:
         raise UsageError("PATH is required: a valid run directory")
-    original = _original(arguments.path)
+    original = _judge_original(arguments.path)
     # A verifier may compare paths with their resolved form.
-    with TemporaryDirectory(prefix="forum-conformance-", ignore_cleanup_errors=True) as made:
-        work_dir = Path(os.path.realpath(made))
+    with TemporaryDirectory(prefix="forum-conformance-", ignore_cleanup_errors=True) as folder:
+        work_dir = Path(os.path.realpath(folder))
         try:
             stop = Event()
-            with _open_verifier(arguments, work_dir, stop) as ask:
-                return _score(arguments, original, ask, work_dir, stop)
+            with _open_verifier(arguments, work_dir, stop) as verify:
+                return _score(arguments, original, verify, work_dir, stop)
         except CannotStart as error:
             raise UsageError(str(error)) from error
 
 
-def _original(path: Path) -> "Report":
+def _judge_original(path: Path) -> "Report":
     from forum_conformance.judge import NoLedger, judge
     from forum_conformance.report import Verdict, text_of
 
@@ -96,20 +99,21 @@ def _original(path: Path) -> "Report":
     return report
 
 
-def _score(arguments: argparse.Namespace, original: "Report", ask: "Ask", work_dir: Path, stop: Event) -> int:
+def _score(arguments: argparse.Namespace, original: "Report", verify: "Verify", work_dir: Path, stop: Event) -> int:
     from forum_conformance.mutation.score_report import Score, document_of, text_of
     from forum_conformance.mutation.scoring import outcomes
 
     checkpoint = _checkpoint(original, work_dir)
     # A copy, because a program under test may change its input.
-    reply = ask(Path(shutil.copytree(arguments.path, work_dir / "original")), None)
+    reply = verify(Path(shutil.copytree(arguments.path, work_dir / "original")), None)
     if reply.verdict != "valid":
         say(_original_rejected_text(arguments, reply))
         return ExitCode.NOT_PASSED
     score = Score(str(arguments.path), arguments.entrypoint or "the judge", arguments.seed)
-    is_beside = arguments.level is None or 5 in arguments.level
-    made, beside = _mutants(arguments, work_dir), checkpoint if is_beside else None
-    for outcome in outcomes(made, ask, beside, work_dir, jobs=_jobs(arguments), stop=stop):
+    checks_seal = arguments.level is None or 5 in arguments.level
+    trusted_checkpoint = checkpoint if checks_seal else None
+    mutants = _mutants(arguments, work_dir)
+    for outcome in outcomes(mutants, verify, trusted_checkpoint, work_dir, jobs=_jobs(arguments), stop=stop):
         score.count(outcome)
         if arguments.keep and outcome.survived:
             outcome.mutant.apply(arguments.keep / outcome.mutant.name)
@@ -125,13 +129,11 @@ def _original_rejected_text(arguments: argparse.Namespace, reply: "VerifierReply
         description = "answers 'unsupported'"
         description += "" if arguments.level else " (if it checks only some levels, pass --level, such as --level 1-2)"
     else:
-        description = (
-            f"calls the ledger itself {reply.verdict}" if reply.verdict else f"does not answer: {reply.problem}"
-        )
-    first = (
-        f"'{arguments.path}' is valid, and the verifier {description}; its verdicts on mutants would prove nothing\n"
+        description = f"calls it {reply.verdict}" if reply.verdict else f"does not answer: {reply.problem}"
+    first_line = (
+        f"'{arguments.path}' is valid, but the verifier {description}; its verdicts on mutants would prove nothing\n"
     )
-    return first + "".join(f"  stderr    {line}\n" for line in printable_lines(reply.stderr)[-20:])
+    return first_line + "".join(f"  stderr    {line}\n" for line in printable_lines(reply.stderr)[-_STDERR_LINES:])
 
 
 def _jobs(arguments: argparse.Namespace) -> int:
@@ -140,7 +142,7 @@ def _jobs(arguments: argparse.Namespace) -> int:
 
 
 def _checkpoint(original: "Report", work_dir: Path) -> Path:
-    """The checkpoint of the original ledger, kept from before the change."""
+    """Write the checkpoint of the original ledger to a file."""
     from forum_conformance.note import checkpoint_text
 
     facts = original.facts
@@ -150,35 +152,35 @@ def _checkpoint(original: "Report", work_dir: Path) -> Path:
 
 
 def _mutants(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Mutant]":
-    """If only some levels are requested, the mutants that the judge rejects at these levels."""
+    """The requested mutants. With `--level`, only those that the judge rejects at these levels."""
     from itertools import islice
 
     from forum_conformance.mutation.engine import mutants
     from forum_conformance.mutation.verifiers import detected_at_levels
 
-    each = arguments.each or (None if arguments.limit else _DEFAULT_PER_KIND)
-    made = mutants(arguments.path, arguments.seed, kinds=arguments.kinds, each=each)
+    per_kind = arguments.each or (None if arguments.limit else _DEFAULT_PER_KIND)
+    selected = mutants(arguments.path, arguments.seed, kinds=arguments.kinds, each=per_kind)
     if arguments.level:
-        made = detected_at_levels(made, arguments.level, work_dir)
-    return islice(made, arguments.limit)
+        selected = detected_at_levels(selected, arguments.level, work_dir)
+    return islice(selected, arguments.limit)
 
 
 @contextmanager
-def _open_verifier(arguments: argparse.Namespace, work_dir: Path, stop: Event) -> "Iterator[Ask]":
-    from forum_conformance.mutation.verifiers import ALL_LEVELS, by_program, by_the_judge
-    from forum_conformance.suite.client import OneShot, Program, Served
+def _open_verifier(arguments: argparse.Namespace, work_dir: Path, stop: Event) -> "Iterator[Verify]":
+    from forum_conformance.mutation.verifiers import ALL_LEVELS, judge_verifier, program_verifier
+    from forum_conformance.suite.client import OneShotClient, Program, ServeClient
     from forum_conformance.suite.orphan_processes import killing_orphans
 
     levels = arguments.level or ALL_LEVELS
     if arguments.entrypoint is None:
-        yield by_the_judge(levels)
+        yield judge_verifier(levels)
         return
-    program = Program(words(arguments.entrypoint), arguments.timeout, stop, work_dir)
-    kind = Served if arguments.serve else OneShot
-    clients = [kind(program) for _ in range(_jobs(arguments))]
+    program = Program(split_entrypoint(arguments.entrypoint), arguments.timeout, stop, work_dir)
+    client_type = ServeClient if arguments.serve else OneShotClient
+    clients = [client_type(program) for _ in range(_jobs(arguments))]
     with killing_orphans():
         try:
-            yield by_program(clients, levels)
+            yield program_verifier(clients, levels)
         finally:
             for client in clients:
                 client.close()

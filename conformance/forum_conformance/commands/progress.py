@@ -6,57 +6,67 @@ from typing import TextIO
 
 from forum_conformance.commands.console import write
 from forum_conformance.results.printable import printable
-from forum_conformance.suite.result import Tried
+from forum_conformance.suite.result import VectorOutcome
 
-_WIDTH = 79
+_STATUS_WIDTH = 79
+_MAX_FAILURE_LENGTH = 200
 
 
 class Progress:
     """Receives each vector after it was run.
 
-    `forgiven` are the ids that are expected to fail; `results` is the stream that receives the results.
+    `mode` is the value of `--progress`, and `results` the stream that receives the results. The `expected_failures` are
+    ids that do not count as failures.
     """
 
     def __init__(
-        self, stream: TextIO, how: str, *, total: int, forgiven: Collection[str], results: TextIO | None = None
+        self,
+        stream: TextIO,
+        mode: str,
+        *,
+        total: int,
+        expected_failures: Collection[str],
+        results: TextIO | None = None,
     ) -> None:
         self._stream = stream
-        is_terminal = how == "tty" or (how == "auto" and stream.isatty())
-        self._rewrites = is_terminal
-        self._is_silent = how == "none"
+        self._has_status_line = mode == "tty" or (mode == "auto" and stream.isatty())
+        self._is_silent = mode == "none"
         # If the results go to the same stream, they include each failure in full.
-        self._prints_failures = how != "auto" or results is None or not _is_same(stream, results)
+        self._prints_failures = mode != "auto" or results is None or not _is_same(stream, results)
         self._total = total
-        self._forgiven = forgiven
-        self._done = 0
+        self._forgiven = expected_failures
+        self._finished = 0
         self._failed = 0
 
-    def report(self, tried: Tried) -> None:
-        self._done += 1
-        is_failure = self._is_failure(tried)
+    def report(self, outcome: VectorOutcome) -> None:
+        self._finished += 1
+        is_failure = self._is_failure(outcome)
         self._failed += is_failure
         if self._is_silent:
             return
         if is_failure and self._prints_failures:
-            first = tried.differences[0]
-            text = f"failed {tried.case.id}: {first.place}: expected {first.expected}, came {first.came}"
-            self._write(f"{self._clear()}{_cut(printable(text), 200)}\n")
-        if self._rewrites:
+            first = outcome.differences[0]
+            text = f"failed {outcome.case.id}: {first.place}: expected {first.expected}, got {first.actual}"
+            self._write(f"{self._clear()}{_truncate(printable(text), _MAX_FAILURE_LENGTH)}\n")
+        if self._has_status_line:
             failed = f", {self._failed} failed" if self._failed else ""
-            self._write(self._clear() + _cut(f"{self._done} of {self._total}{failed}: {tried.case.id}", _WIDTH))
+            self._write(
+                self._clear()
+                + _truncate(f"{self._finished} of {self._total}{failed}: {outcome.case.id}", _STATUS_WIDTH)
+            )
 
     def end(self) -> None:
-        if self._rewrites:
+        if self._has_status_line:
             self._write(self._clear())
 
-    def _is_failure(self, tried: Tried) -> bool:
-        reply = tried.reply
-        # Whether a role is offered is known only after all its vectors were asked.
-        is_certain = reply is not None and not reply.is_unsupported and not reply.is_not_offered
-        return is_certain and bool(tried.differences) and tried.case.id not in self._forgiven
+    def _is_failure(self, outcome: VectorOutcome) -> bool:
+        reply = outcome.reply
+        # Whether a role is offered is known only after all its vectors were run.
+        is_offered = reply is not None and not reply.is_unsupported and not reply.is_not_offered
+        return is_offered and bool(outcome.differences) and outcome.case.id not in self._forgiven
 
     def _clear(self) -> str:
-        return "\r\x1b[K" if self._rewrites else ""
+        return "\r\x1b[K" if self._has_status_line else ""
 
     def _write(self, text: str) -> None:
         write(self._stream, text)
@@ -70,5 +80,5 @@ def _is_same(one: TextIO, other: TextIO) -> bool:
         return False
 
 
-def _cut(text: str, width: int) -> str:
+def _truncate(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from forum_conformance.commands.exit_codes import UsageError
 
 if TYPE_CHECKING:
-    from forum_conformance.results.document import Occasion
+    from forum_conformance.results.document import SuiteRun
     from forum_conformance.suite.result import Result
 
 _FILES = ("jsonl", "junit", "html", "write_xfail")
@@ -20,43 +20,47 @@ def refuse_unwritable_reports(arguments: argparse.Namespace) -> None:
         path: Path | None = getattr(arguments, name)
         if path is None:
             continue
-        _refuse_folder(path)
+        _require_parent(path)
         if path.is_dir():
             raise UsageError(f"cannot write '{path}': it is a directory")
-        _refuse_access(path if path.exists() else path.parent, path)
+        _require_access(path if path.exists() else path.parent, path)
     if arguments.badges:
-        _refuse_folder(arguments.badges)
+        _require_parent(arguments.badges)
         if arguments.badges.exists() and not arguments.badges.is_dir():
             raise UsageError(f"cannot write '{arguments.badges}': it is not a directory")
-        _refuse_access(arguments.badges if arguments.badges.exists() else arguments.badges.parent, arguments.badges)
+        _require_access(arguments.badges if arguments.badges.exists() else arguments.badges.parent, arguments.badges)
 
 
-def _refuse_folder(path: Path) -> None:
+def _require_parent(path: Path) -> None:
     if not path.parent.is_dir():
         raise UsageError(f"cannot write '{path}': no such directory: '{path.parent}'")
 
 
-def _refuse_access(place: Path, path: Path) -> None:
-    if not os.access(place, os.W_OK):
+def _require_access(existing: Path, path: Path) -> None:
+    """`existing` is `path` itself or, if it does not exist, its parent."""
+    if not os.access(existing, os.W_OK):
         raise UsageError(f"cannot write '{path}': no permission")
 
 
 def write_reports(
-    arguments: argparse.Namespace, results: "list[Result]", occasion: "Occasion", found: list[str], total: int
+    arguments: argparse.Namespace, results: "list[Result]", suite_run: "SuiteRun", objections: list[str], total: int
 ) -> None:
-    """`found` are the reasons for not passing; `total` is the number of selected vectors."""
+    """Write the requested files.
+
+    `objections` are the reasons for not passing; `total` is the number of selected vectors.
+    """
     if arguments.jsonl:
         from forum_conformance.results.document import json_lines
 
-        _write(arguments.jsonl, json_lines(results, occasion))
+        _write(arguments.jsonl, json_lines(results, suite_run))
     if arguments.junit:
         from forum_conformance.results.junit import junit_of
 
-        _write(arguments.junit, junit_of(results, occasion))
+        _write(arguments.junit, junit_of(results, suite_run))
     if arguments.html:
         from forum_conformance.results.html import html_of
 
-        _write(arguments.html, html_of(results, occasion, found, total=total))
+        _write(arguments.html, html_of(results, suite_run, objections, total=total))
     if arguments.badges and len(results) == total:
         from forum_conformance.results.badges import badges_of
 
@@ -66,7 +70,7 @@ def write_reports(
 
 
 def write_expected_failures(path: Path, results: "list[Result]", reasons: dict[str, str]) -> None:
-    """List failures with the difference as the reason; keep existing reasons, also for vectors not asked."""
+    """List failures with the difference as the reason; keep existing reasons, also for vectors that were not run."""
     from forum_conformance.results.expected_failures import expected_failures_of
 
     _write(path, expected_failures_of(results, reasons))

@@ -9,7 +9,7 @@ from forum_conformance.commands.console import say
 from forum_conformance.commands.exit_codes import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from forum_conformance.suite.result import Tried
+    from forum_conformance.suite.result import VectorOutcome
     from forum_conformance.suite.session import Settings
     from forum_conformance.suite.vectors import Vectors
 
@@ -57,78 +57,79 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         vectors = Vectors(arguments.vectors or default_folder())
-        say(f"vectors: {len(vectors.cases)}, and all {vectors.check_all()} files have their digests\n")
+        say(f"vectors: {len(vectors.cases)}, and all {vectors.check_all()} files match their digests\n")
         _check_harness()
         with killing_orphans():
-            return _ask(arguments, vectors)
+            return _check_program(arguments, vectors)
     except (BrokenVectors, CannotStart) as error:
         raise UsageError(str(error)) from error
 
 
 def _check_harness() -> None:
-    from forum_conformance.suite.self_check import KNOWN, is_detected
+    from forum_conformance.suite.self_check import KNOWN_PROGRAMS, is_judged_correctly
 
-    for known in KNOWN:
-        if not is_detected(known):
-            raise HarnessProblem(f"a program that is known to be {known.name} is not detected")
-    bad = ", ".join(known.name for known in KNOWN if known.place)
-    say(f"harness: fails programs that are {bad}; passes one that is right\n")
+    for program in KNOWN_PROGRAMS:
+        if not is_judged_correctly(program):
+            expected = f"does not fail at '{program.place}'" if program.place else "does not pass"
+            raise HarnessProblem(f"the known program '{program.name}' {expected}")
+    faulty = ", ".join(program.name for program in KNOWN_PROGRAMS if program.place)
+    say(f"harness: fails programs that are {faulty}; passes one that is right\n")
 
 
-def _ask(arguments: argparse.Namespace, vectors: "Vectors") -> int:
-    from forum_conformance.commands.test import words
+def _check_program(arguments: argparse.Namespace, vectors: "Vectors") -> int:
+    from forum_conformance.commands.test import split_entrypoint
     from forum_conformance.suite.case import ROLES
-    from forum_conformance.suite.self_check import ask_first_questions, first_questions
+    from forum_conformance.suite.self_check import run_one_by_one, smallest_vectors
     from forum_conformance.suite.session import Settings
 
-    questions = first_questions(vectors)
-    asked = [questions[role] for role in ROLES if role in questions]
-    program = words(arguments.entrypoint)
-    settings = Settings(program, arguments.timeout, jobs=1, is_served=arguments.serve, levels=arguments.level)
-    is_offered, is_spoken = False, True
-    for tried in ask_first_questions(settings, asked, vectors):
-        sentence, hint = _described(tried, settings)
-        say(f"{tried.case.role:<12}  {sentence}\n" + (f"{'':<12}  hint: {hint}\n" if hint else ""))
-        is_offered |= _is_offered(tried, settings)
-        is_spoken &= tried.reply is None or tried.reply.is_not_offered or tried.reply.problem is None
-    if not is_offered and is_spoken:
+    smallest = smallest_vectors(vectors)
+    cases = [smallest[role] for role in ROLES if role in smallest]
+    command = split_entrypoint(arguments.entrypoint)
+    settings = Settings(command, arguments.timeout, jobs=1, is_served=arguments.serve, levels=arguments.level)
+    is_offered, follows_protocol = False, True
+    for outcome in run_one_by_one(settings, cases, vectors):
+        sentence, hint = _describe(outcome, settings)
+        say(f"{outcome.case.role:<12}  {sentence}\n" + (f"{'':<12}  hint: {hint}\n" if hint else ""))
+        is_offered |= _is_offered(outcome, settings)
+        follows_protocol &= outcome.reply is None or outcome.reply.is_not_offered or outcome.reply.problem is None
+    if not is_offered and follows_protocol:
         say("the program offers no role\n")
-    return ExitCode.OK if is_offered and is_spoken else ExitCode.NOT_PASSED
+    return ExitCode.OK if is_offered and follows_protocol else ExitCode.NOT_PASSED
 
 
-def _is_offered(tried: "Tried", settings: "Settings") -> bool:
-    """In the long-lived mode, `unsupported` can also mean that the role is not offered."""
-    reply = tried.reply
+def _is_offered(outcome: "VectorOutcome", settings: "Settings") -> bool:
+    """With --serve, `unsupported` can also mean that the role is not offered."""
+    reply = outcome.reply
     if reply is None or reply.is_not_offered or reply.problem is not None:
         return False
     return not (reply.is_unsupported and settings.is_served)
 
 
-def _described(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
+def _describe(outcome: "VectorOutcome", settings: "Settings") -> tuple[str, str | None]:
+    """The line of a role, and a hint."""
     from forum_conformance.results.printable import printable
 
-    reply = tried.reply
+    reply = outcome.reply
     if reply is None or reply.is_not_offered:
         return "not offered", None
     if reply.problem is not None:
         problem = reply.problem
-        sentence = f"violates the protocol: {problem.place}: expected {problem.expected}, came {problem.came}"
-        is_late = problem.place == "time" and settings.is_served
-        return printable(sentence), _HINT_SERVE_TIME if is_late else _HINTS.get(problem.place)
+        sentence = f"violates the protocol: {problem.place}: expected {problem.expected}, got {problem.actual}"
+        is_serve_timeout = problem.place == "time" and settings.is_served
+        return printable(sentence), _HINT_SERVE_TIME if is_serve_timeout else _HINTS.get(problem.place)
     if reply.is_unsupported:
-        return _described_unsupported(tried, settings)
-    if tried.differences:
-        first = tried.differences[0]
-        sentence = f"offered, but wrong about {tried.case.id}: {first.place}: expected {first.expected}"
-        return printable(
-            f"{sentence}, came {first.came}"
-        ), f"forum-conformance test --role {tried.case.role} shows details"
-    return f"offered, and right about {tried.case.id}", None
+        return _describe_unsupported(outcome, settings)
+    if outcome.differences:
+        first = outcome.differences[0]
+        sentence = f"offered, but the answer to {outcome.case.id} is wrong: {first.place}: expected {first.expected}"
+        hint = f"forum-conformance test --role {outcome.case.role} shows details"
+        return printable(f"{sentence}, got {first.actual}"), hint
+    return f"offered, and the answer to {outcome.case.id} is right", None
 
 
-def _described_unsupported(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
-    hint = _HINT_LEVELS if tried.case.role == "verify" and settings.levels is None else None
+def _describe_unsupported(outcome: "VectorOutcome", settings: "Settings") -> tuple[str, str | None]:
+    hint = _HINT_LEVELS if outcome.case.role == "verify" and settings.levels is None else None
     if settings.is_served:
-        return f"not offered: answers {tried.case.id} with 'unsupported'", hint
+        return f"not offered: answers {outcome.case.id} with 'unsupported'", hint
     hints = [each for each in (hint, _HINT_UNSUPPORTED) if each]
-    return f"offered, but answers {tried.case.id} with 'unsupported'", "; ".join(hints)
+    return f"offered, but answers {outcome.case.id} with 'unsupported'", "; ".join(hints)

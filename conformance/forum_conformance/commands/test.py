@@ -22,7 +22,7 @@ from forum_conformance.commands.report_files import (
 )
 
 if TYPE_CHECKING:
-    from forum_conformance.results.document import Occasion
+    from forum_conformance.results.document import SuiteRun
     from forum_conformance.suite.case import Case
     from forum_conformance.suite.result import Result
     from forum_conformance.suite.session import Settings
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _ROLES = ("canonicalize", "compile", "verify", "prove", "run")
 # Do not start a missing program, or one that does not implement the protocol, thousands of times.
-_ENOUGH = 20
+_ABANDON_AFTER = 20
 _DESCRIPTION = """Run every vector of the offered roles against a program and report whether it conforms.
 
 Exits 0 if all vectors pass, 1 if not, 2 for a usage error, broken vectors or a program that cannot be started."""
@@ -83,10 +83,9 @@ def _run(arguments: argparse.Namespace) -> int:
     from forum_conformance.suite.vectors import Vectors, default_folder
 
     vectors = Vectors(arguments.vectors or default_folder())
-    chosen = (arguments.role or (), arguments.filter or (), arguments.requirement or ())
-    cases = select(vectors.cases.values(), *chosen)
+    cases = select(vectors.cases.values(), arguments.role or (), arguments.filter or (), arguments.requirement or ())
     if arguments.list:
-        say(_listed(cases, arguments))
+        say(_listing(cases, arguments))
         return ExitCode.OK
     if arguments.entrypoint is None:
         raise UsageError("--entrypoint CMD is required")
@@ -98,65 +97,66 @@ def _run(arguments: argparse.Namespace) -> int:
         return _test(arguments, vectors, cases)
 
 
-def _listed(cases: "list[Case]", arguments: argparse.Namespace) -> str:
-    from forum_conformance.results.listing import listed_json, listed_text
+def _listing(cases: "list[Case]", arguments: argparse.Namespace) -> str:
+    from forum_conformance.results.listing import listing_json, listing_text
 
     if arguments.json:
-        return listed_json(cases, arguments.level)
-    # A pipe receives nothing but vectors.
-    return listed_text(cases, arguments.level, has_heading=sys.stdout.isatty())
+        return listing_json(cases, arguments.level)
+    # Without a heading, every line that a pipe receives is a vector.
+    return listing_text(cases, arguments.level, has_heading=sys.stdout.isatty())
 
 
 def _test(arguments: argparse.Namespace, vectors: "Vectors", cases: "list[Case]") -> int:
     from forum_conformance.commands.progress import Progress
-    from forum_conformance.results.summary import objections
-    from forum_conformance.suite.result import settle
-    from forum_conformance.suite.session import ask_all
+    from forum_conformance.results.summary import find_objections
+    from forum_conformance.suite.result import assign_states
+    from forum_conformance.suite.session import run_vectors
 
-    reasons = _reasons(arguments.xfail, vectors)
-    occasion = _occasion(arguments, vectors)
-    progress = Progress(sys.stderr, arguments.progress, total=len(cases), forgiven=reasons, results=sys.stdout)
+    reasons = _expected_failures(arguments.xfail, vectors)
+    suite_run = _suite_run(arguments, vectors)
+    progress = Progress(sys.stderr, arguments.progress, total=len(cases), expected_failures=reasons, results=sys.stdout)
     try:
-        asked = ask_all(cases, vectors, _settings(arguments, reasons), progress.report)
+        session = run_vectors(cases, vectors, _settings(arguments, reasons), progress.report)
     finally:
         progress.end()
-    results = settle(asked.tried, reasons, Counter(case.role for case in vectors.cases.values()))
-    found = [*objections(results, arguments.role or ()), *asked.bad_ends]
-    _report(arguments, occasion, results, found, total=len(cases), was_interrupted=asked.was_interrupted)
+    results = assign_states(session.outcomes, reasons, Counter(case.role for case in vectors.cases.values()))
+    objections = [*find_objections(results, arguments.role or ()), *session.exit_problems]
+    _report(arguments, suite_run, results, objections, total=len(cases), was_interrupted=session.was_interrupted)
     if arguments.write_xfail:
         write_expected_failures(arguments.write_xfail, results, reasons)
-    if asked.was_interrupted:
+    if session.was_interrupted:
         return ExitCode.INTERRUPTED
-    return ExitCode.NOT_PASSED if found else ExitCode.OK
+    return ExitCode.NOT_PASSED if objections else ExitCode.OK
 
 
-def words(entrypoint: str) -> tuple[str, ...]:
-    from forum_conformance.suite.client import words_of
+def split_entrypoint(entrypoint: str) -> tuple[str, ...]:
+    """The words of a command, with absolute paths."""
+    from forum_conformance.suite.client import absolute_command
 
     try:
-        split = shlex.split(entrypoint)
+        words = shlex.split(entrypoint)
     except ValueError as error:
         raise UsageError(f"cannot split the entrypoint '{entrypoint}' into words: {error}") from error
-    if not split or not split[0]:
+    if not words or not words[0]:
         raise UsageError("the entrypoint is empty")
-    return words_of(split, Path.cwd())
+    return absolute_command(words, Path.cwd())
 
 
-def _settings(arguments: argparse.Namespace, forgiven: Collection[str]) -> "Settings":
+def _settings(arguments: argparse.Namespace, expected_failures: Collection[str]) -> "Settings":
     from forum_conformance.suite.session import Settings
 
     return Settings(
-        words=words(arguments.entrypoint),
+        command=split_entrypoint(arguments.entrypoint),
         timeout_s=arguments.timeout,
         jobs=arguments.jobs or os.cpu_count() or 1,
         is_served=arguments.serve,
         levels=arguments.level,
-        gives_up_after=_ENOUGH,
-        forgiven=frozenset(forgiven),
+        abandon_after=_ABANDON_AFTER,
+        expected_failures=frozenset(expected_failures),
     )
 
 
-def _reasons(path: Path | None, vectors: "Vectors") -> dict[str, str]:
+def _expected_failures(path: Path | None, vectors: "Vectors") -> dict[str, str]:
     from forum_conformance.suite.expected_failures import read_expected_failures
 
     if path is None:
@@ -170,9 +170,9 @@ def _reasons(path: Path | None, vectors: "Vectors") -> dict[str, str]:
 
 def _report(
     arguments: argparse.Namespace,
-    occasion: "Occasion",
+    suite_run: "SuiteRun",
     results: "list[Result]",
-    found: list[str],
+    objections: list[str],
     *,
     total: int,
     was_interrupted: bool,
@@ -180,17 +180,17 @@ def _report(
     from forum_conformance.results.document import suite_document
     from forum_conformance.results.text import text_of
 
-    # Print first: a failing file write must not lose the results.
+    # Print first: if a report file cannot be written, the results are not lost.
     if arguments.json:
-        document = suite_document(results, occasion, found, was_interrupted=was_interrupted)
+        document = suite_document(results, suite_run, objections, was_interrupted=was_interrupted)
         say(json.dumps(document, indent=2) + "\n")
     else:
-        say(text_of(results, occasion, found, total=total))
-    write_reports(arguments, results, occasion, found, total)
+        say(text_of(results, suite_run, objections, total=total))
+    write_reports(arguments, results, suite_run, objections, total)
 
 
-def _occasion(arguments: argparse.Namespace, vectors: "Vectors") -> "Occasion":
-    from forum_conformance.results.document import Edition, Occasion
+def _suite_run(arguments: argparse.Namespace, vectors: "Vectors") -> "SuiteRun":
+    from forum_conformance.results.document import SuiteRun, SuiteVersion
 
     options: list[str] = []
     if arguments.level:
@@ -199,5 +199,5 @@ def _occasion(arguments: argparse.Namespace, vectors: "Vectors") -> "Occasion":
         options.append("--serve")
     if arguments.vectors:
         options += ["--vectors", str(arguments.vectors)]
-    edition = Edition(__version__, vectors.manifest_digest, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
-    return Occasion(arguments.entrypoint, tuple(options), edition, arguments.level)
+    suite = SuiteVersion(__version__, vectors.manifest_digest, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
+    return SuiteRun(arguments.entrypoint, tuple(options), suite, arguments.level)

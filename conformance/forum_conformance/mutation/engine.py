@@ -78,13 +78,13 @@ def mutants(
     `kinds` is a pattern such as `archive-*`.
     """
     original = read(run_dir)
-    chosen = kinds_like(kinds)
+    chosen = kinds_matching(kinds)
     _random(str(seed)).shuffle(chosen)
     waiting = [_of_kind(original, kind, seed, each) for kind in chosen]
     return islice(_in_turn(waiting), limit)
 
 
-def kinds_like(pattern: str) -> list[str]:
+def kinds_matching(pattern: str) -> list[str]:
     return [kind for kind in sorted(KINDS) if fnmatchcase(kind, pattern)]
 
 

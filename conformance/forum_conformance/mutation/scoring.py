@@ -22,79 +22,81 @@ class VerifierReply:
     """The end of its standard error, if it did not answer."""
 
 
-Ask: TypeAlias = Callable[[Path, Path | None], VerifierReply]
-"""Verify a run directory, alone or with a checkpoint."""
+Verify: TypeAlias = Callable[[Path, Path | None], VerifierReply]
+"""A function that verifies a run directory, alone or with a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     mutant: Mutant
-    said: VerifierReply
-    beside: VerifierReply | None
-    """The reply given the checkpoint of the original; only for mutants out of reach."""
+    reply: VerifierReply
+    reply_with_checkpoint: VerifierReply | None
+    """The reply if the verifier also gets the checkpoint of the original; only for mutants out of reach."""
 
     @property
     def is_caught(self) -> bool:
-        return self.mutant.in_reach and self.said.verdict in CAUGHT
+        return self.mutant.in_reach and self.reply.verdict in CAUGHT
 
     @property
-    def is_found_beside(self) -> bool:
-        return self.beside is not None and self.beside.verdict in CAUGHT
+    def is_caught_with_checkpoint(self) -> bool:
+        return self.reply_with_checkpoint is not None and self.reply_with_checkpoint.verdict in CAUGHT
 
     @property
     def survived(self) -> bool:
         """A mutant out of reach may be valid alone, but not together with the checkpoint."""
         if self.mutant.in_reach:
             return not self.is_caught
-        return self.said.verdict is None or (self.beside is not None and not self.is_found_beside)
+        return self.reply.verdict is None or (
+            self.reply_with_checkpoint is not None and not self.is_caught_with_checkpoint
+        )
 
     @property
     def objection(self) -> str:
         """Why it survived."""
-        if self.mutant.in_reach or self.said.verdict is None or self.beside is None:
-            return _describe(self.said)
-        return f"with the original's checkpoint: {_describe(self.beside)}"
+        if self.mutant.in_reach or self.reply.verdict is None or self.reply_with_checkpoint is None:
+            return _describe(self.reply)
+        return f"with the original's checkpoint: {_describe(self.reply_with_checkpoint)}"
 
     @property
-    def last_words(self) -> str:
+    def stderr(self) -> str:
         """The verifier's standard error, if it did not answer."""
-        return self.said.stderr or (self.beside.stderr if self.beside else "")
+        return self.reply.stderr or (self.reply_with_checkpoint.stderr if self.reply_with_checkpoint else "")
 
 
-def _describe(said: VerifierReply) -> str:
-    return f"called {said.verdict}" if said.verdict else f"no verdict: {said.problem}"
+def _describe(reply: VerifierReply) -> str:
+    return f"called {reply.verdict}" if reply.verdict else f"no verdict: {reply.problem}"
 
 
 def outcomes(
-    made: Iterable[Mutant], ask: Ask, checkpoint: Path | None, work_dir: Path, *, jobs: int, stop: Event
+    mutants: Iterable[Mutant], verify: Verify, checkpoint: Path | None, work_dir: Path, *, jobs: int, stop: Event
 ) -> Iterator[Outcome]:
     """Outcomes in the order of the mutants. Each mutant is on disk only while it is verified.
 
     If this ends early, `stop` is set, so that pending requests are abandoned.
     """
 
-    def outcome(mutant: Mutant) -> Outcome:
+    def try_mutant(mutant: Mutant) -> Outcome:
         run_dir = mutant.apply(work_dir / mutant.name)
         try:
-            said = ask(run_dir, None)
-            beside = ask(run_dir, checkpoint) if checkpoint and not mutant.in_reach else None
+            reply = verify(run_dir, None)
+            with_checkpoint = verify(run_dir, checkpoint) if checkpoint and not mutant.in_reach else None
         finally:
             shutil.rmtree(run_dir)
-        return Outcome(mutant, said, beside)
+        return Outcome(mutant, reply, with_checkpoint)
 
     if jobs == 1:
-        yield from map(outcome, made)
+        yield from map(try_mutant, mutants)
         return
     with ThreadPoolExecutor(jobs) as pool:
-        waiting: deque[Future[Outcome]] = deque()
+        pending: deque[Future[Outcome]] = deque()
         try:
-            for mutant in made:
-                waiting.append(pool.submit(outcome, mutant))
-                # Not all at once: each keeps the files of a run directory in memory.
-                if len(waiting) >= 2 * jobs:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            for mutant in mutants:
+                pending.append(pool.submit(try_mutant, mutant))
+                # Limit the pending mutants: each keeps the files of a run directory in memory.
+                if len(pending) >= 2 * jobs:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         except BaseException:
             stop.set()
             raise
@@ -102,21 +104,24 @@ def outcomes(
 
 @dataclass(slots=True)
 class Tally:
+    """The fields are members of the JSON report."""
+
     mutants: int = 0
     caught: int = 0
     survived: int = 0
     out_of_reach: int = 0
     shown_beside: int = 0
-    """For mutants out of reach, with the checkpoint of the original."""
+    """Mutants out of reach that the verifier also got together with the checkpoint of the original."""
     found_beside: int = 0
+    """Those of them that it caught."""
 
     def count(self, outcome: Outcome) -> None:
         self.mutants += 1
         self.caught += outcome.is_caught
         self.survived += outcome.survived
         self.out_of_reach += not outcome.mutant.in_reach
-        self.shown_beside += outcome.beside is not None
-        self.found_beside += outcome.is_found_beside
+        self.shown_beside += outcome.reply_with_checkpoint is not None
+        self.found_beside += outcome.is_caught_with_checkpoint
 
     @property
     def in_reach(self) -> int:

@@ -8,67 +8,67 @@ from typing import Any
 
 from forum_conformance.judge import ALL_LEVELS, Given, NoLedger, judge
 from forum_conformance.mutation.engine import CAUGHT, Mutant
-from forum_conformance.mutation.scoring import Ask, VerifierReply
+from forum_conformance.mutation.scoring import VerifierReply, Verify
 from forum_conformance.suite.client import Client, Reply
-from forum_conformance.suite.request import ALWAYS, PROTOCOL
+from forum_conformance.suite.request import ALWAYS_CHECKED, PROTOCOL
 
-__all__ = ["ALL_LEVELS", "UNSUPPORTED", "by_program", "by_the_judge", "detected_at_levels"]
+__all__ = ["ALL_LEVELS", "UNSUPPORTED", "detected_at_levels", "judge_verifier", "program_verifier"]
 
 UNSUPPORTED = "it answers 'unsupported'"
 
 
-def by_the_judge(levels: frozenset[int]) -> Ask:
-    def ask(run_dir: Path, checkpoint: Path | None) -> VerifierReply:
+def judge_verifier(levels: frozenset[int]) -> Verify:
+    def verify(run_dir: Path, checkpoint: Path | None) -> VerifierReply:
         given = Given(checkpoint=checkpoint.read_bytes() if checkpoint else None)
         try:
             return VerifierReply(judge(run_dir, levels=levels, given=given).verdict.value)
         except NoLedger as error:
             return VerifierReply(None, str(error))
 
-    return ask
+    return verify
 
 
-def by_program(clients: Sequence[Client], levels: frozenset[int]) -> Ask:
-    """Each process handles one request at a time."""
+def program_verifier(clients: Sequence[Client], levels: frozenset[int]) -> Verify:
+    """Each client handles one request at a time."""
     idle: queue.SimpleQueue[Client] = queue.SimpleQueue()
-    for each in clients:
-        idle.put(each)
+    for client in clients:
+        idle.put(client)
 
-    def ask(run_dir: Path, checkpoint: Path | None) -> VerifierReply:
+    def verify(run_dir: Path, checkpoint: Path | None) -> VerifierReply:
         request: dict[str, Any] = {
             "protocol": PROTOCOL,
             "id": "mutants/one",
             "role": "verify",
             "input": str(run_dir),
-            "levels": sorted(levels | ALWAYS),
+            "levels": sorted(levels | ALWAYS_CHECKED),
         }
         if checkpoint:
             request["checkpoint"] = str(checkpoint)
         client = idle.get()
         try:
-            return _said(client.ask(request))
+            return _verifier_reply(client.send(request))
         finally:
             idle.put(client)
 
-    return ask
+    return verify
 
 
-def _said(reply: Reply) -> VerifierReply:
+def _verifier_reply(reply: Reply) -> VerifierReply:
     if reply.problem or reply.answer is None:
-        problem_text = f"{reply.problem.place}: {reply.problem.came}" if reply.problem else "nothing came"
-        return VerifierReply(None, problem_text, reply.stderr)
+        problem = f"{reply.problem.place}: {reply.problem.actual}" if reply.problem else "no answer"
+        return VerifierReply(None, problem, reply.stderr)
     verdict = reply.answer["verdict"]
     return VerifierReply(None, UNSUPPORTED, reply.stderr) if verdict == "unsupported" else VerifierReply(verdict)
 
 
-def detected_at_levels(made: Iterable[Mutant], levels: frozenset[int], work_dir: Path) -> Iterator[Mutant]:
+def detected_at_levels(mutants: Iterable[Mutant], levels: frozenset[int], work_dir: Path) -> Iterator[Mutant]:
     """The mutants that the judge rejects at these levels."""
-    ask = by_the_judge(levels)
-    for mutant in made:
-        run_dir = mutant.apply(work_dir / f"seen-{mutant.name}")
+    verify = judge_verifier(levels)
+    for mutant in mutants:
+        run_dir = mutant.apply(work_dir / f"preview-{mutant.name}")
         try:
-            is_seen = ask(run_dir, None).verdict in CAUGHT
+            is_detected = verify(run_dir, None).verdict in CAUGHT
         finally:
             shutil.rmtree(run_dir)
-        if is_seen:
+        if is_detected:
             yield mutant

@@ -54,9 +54,9 @@ def read_proof(data: bytes) -> Proof:
         proof = json.loads(data.decode("utf-8"), parse_constant=refuse_constant, object_pairs_hook=each_key_once)
     except (ValueError, RecursionError) as error:
         raise Malformed(f"it is not JSON: {error}") from error
-    departure = schemas.departure(schemas.proof_validator(), proof)
-    if departure:
-        raise Malformed(f"it does not match its schema {departure}")
+    schema_mismatch = schemas.schema_mismatch(schemas.proof_validator(), proof)
+    if schema_mismatch:
+        raise Malformed(f"it does not match its schema {schema_mismatch}")
     # A schema accepts 7.0 as an integer.
     return {name: int(value) if isinstance(value, float) else value for name, value in proof.items()}
 

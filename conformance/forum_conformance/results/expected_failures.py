@@ -5,20 +5,21 @@ from collections.abc import Mapping, Sequence
 from forum_conformance.results.printable import printable
 from forum_conformance.suite.result import Result, State
 
-_LONGEST = 200
+_MAX_REASON_LENGTH = 200
 
 
 def expected_failures_of(results: Sequence[Result], reasons: Mapping[str, str]) -> str:
     """Failed and unsupported vectors, with the difference as the reason.
 
-    `reasons` come from the existing list: they are kept unless the vector passed. Vectors not asked are not added.
+    `reasons` come from the existing list: they are kept unless the vector passed. Vectors that were not run are not
+    added.
     """
     passed = {result.case.id for result in results if result.state is State.UNEXPECTED_PASS}
     kept = {id_: reason for id_, reason in reasons.items() if id_ not in passed}
     failed = {
         result.case.id: _reason(result)
         for result in results
-        if result.state in (State.FAILED, State.UNSUPPORTED) and not result.tried.is_abandoned
+        if result.state in (State.FAILED, State.UNSUPPORTED) and not result.outcome.is_abandoned
     }
     return "".join(f"{id_}: {reason}\n" for id_, reason in sorted({**kept, **failed}.items()))
 
@@ -26,6 +27,6 @@ def expected_failures_of(results: Sequence[Result], reasons: Mapping[str, str]) 
 def _reason(result: Result) -> str:
     if result.state is State.UNSUPPORTED:
         return "unsupported"
-    first = result.tried.differences[0]
-    text = printable(f"{first.place}: expected {first.expected}, came {first.came}")
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+    first = result.outcome.differences[0]
+    text = printable(f"{first.place}: expected {first.expected}, got {first.actual}")
+    return text if len(text) <= _MAX_REASON_LENGTH else text[:_MAX_REASON_LENGTH] + "..."

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from xml.etree import ElementTree
 
-from forum_conformance.results.document import Occasion
+from forum_conformance.results.document import SuiteRun
 from forum_conformance.results.printable import printable, printable_lines
 from forum_conformance.results.text import failure_lines
 from forum_conformance.suite.result import Result, State
@@ -12,17 +12,17 @@ from forum_conformance.suite.result import Result, State
 _NAME = "forum-conformance"
 
 
-def junit_of(results: Sequence[Result], occasion: Occasion) -> bytes:
-    """A suite for each area. Vectors not offered and expected failures are skipped, with the reason."""
+def junit_of(results: Sequence[Result], suite_run: SuiteRun) -> bytes:
+    """A test suite for each area. Vectors of roles that are not offered, and expected failures, count as skipped."""
     top = ElementTree.Element("testsuites", {"name": _NAME, **_counts(results)})
-    for area, of_area in groupby(results, key=lambda result: result.case.area):
-        held = list(of_area)
-        suite = ElementTree.SubElement(top, "testsuite", {"name": area, **_counts(held)})
-        for result in held:
-            _add_case(suite, result, occasion)
+    for area, group in groupby(results, key=lambda result: result.case.area):
+        area_results = list(group)
+        suite = ElementTree.SubElement(top, "testsuite", {"name": area, **_counts(area_results)})
+        for result in area_results:
+            _add_case(suite, result, suite_run)
     ElementTree.indent(top)
-    written: bytes = ElementTree.tostring(top, encoding="utf-8", xml_declaration=True)
-    return written + b"\n"
+    document: bytes = ElementTree.tostring(top, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
 
 
 def _counts(results: Sequence[Result]) -> dict[str, str]:
@@ -37,22 +37,22 @@ def _counts(results: Sequence[Result]) -> dict[str, str]:
 
 
 def _seconds(results: Iterable[Result]) -> str:
-    spent_ms = sum(result.tried.reply.duration_ms for result in results if result.tried.reply)
+    spent_ms = sum(result.outcome.reply.duration_ms for result in results if result.outcome.reply)
     return f"{spent_ms / 1000:.3f}"
 
 
-def _add_case(suite: ElementTree.Element, result: Result, occasion: Occasion) -> None:
+def _add_case(suite: ElementTree.Element, result: Result, suite_run: SuiteRun) -> None:
     area, _, name = result.case.id.partition("/")
-    about = {"classname": f"forum.{area}", "name": name, "time": _seconds([result])}
-    case = ElementTree.SubElement(suite, "testcase", about)
+    attributes = {"classname": f"forum.{area}", "name": name, "time": _seconds([result])}
+    case = ElementTree.SubElement(suite, "testcase", attributes)
     if result.state.is_bad:
-        first = result.tried.differences[:1]
+        first = result.outcome.differences[:1]
         message = f"{result.state}: " + (f"{first[0].place} is not as expected" if first else str(result.reason))
         failure = ElementTree.SubElement(case, "failure", {"message": printable(message), "type": result.state.value})
-        failure.text = "\n".join(failure_lines(result, occasion))
+        failure.text = "\n".join(failure_lines(result, suite_run))
     elif result.state is State.EXPECTED_FAILURE:
         ElementTree.SubElement(case, "skipped", {"message": printable(f"expected failure: {result.reason}")})
     elif result.state is State.NOT_OFFERED:
         ElementTree.SubElement(case, "skipped", {"message": f"the role {result.case.role} is not offered"})
-    if lines := printable_lines(result.tried.reply.stderr if result.tried.reply else ""):
+    if lines := printable_lines(result.outcome.reply.stderr if result.outcome.reply else ""):
         ElementTree.SubElement(case, "system-err").text = "\n".join(lines)

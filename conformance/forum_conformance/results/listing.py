@@ -10,8 +10,8 @@ from forum_conformance.suite.expectation import expected_answer
 _HEADING = ("id", "role", "level", "verdict", "requirements")
 
 
-def listed_text(cases: Sequence[Case], levels: frozenset[int] | None, *, has_heading: bool) -> str:
-    """`levels` are the requested levels of `verify`: the expected answer depends on them."""
+def listing_text(cases: Sequence[Case], levels: frozenset[int] | None, *, has_heading: bool) -> str:
+    """A table with one line per vector. `levels` are the requested levels of `verify`: the verdict depends on them."""
     rows = [_HEADING] if has_heading else []
     rows += [_row(case, levels) for case in cases]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -27,8 +27,8 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def listed_json(cases: Sequence[Case], levels: frozenset[int] | None) -> str:
-    """The members have the same names as in a result."""
+def listing_json(cases: Sequence[Case], levels: frozenset[int] | None) -> str:
+    """One document per line. The members have the same names as in a result."""
     documents = (
         {
             "format": FORMAT,

@@ -1,13 +1,13 @@
-"""Escape texts of programs for terminals and XML."""
+"""Escape the output of programs for terminals and XML."""
 
 
 def printable(text: str) -> str:
     """One line, without terminal escape sequences and characters that XML does not allow."""
-    return "".join(char if char.isprintable() else _named(char) for char in text)
+    return "".join(char if char.isprintable() else _escape(char) for char in text)
 
 
-def _named(char: str) -> str:
-    """In the notation of the Unicode standard: a language's escape could be mistaken for literal text."""
+def _escape(char: str) -> str:
+    """Use the notation of the Unicode standard: `\\x1b` could be literal text of a program in some language."""
     return f"<U+{ord(char):04X}>"
 
 

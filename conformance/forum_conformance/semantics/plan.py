@@ -84,8 +84,8 @@ def read_plan(data: bytes, opened: Entry) -> Plan:
     except canonical.NotCanonical as error:
         raise Violation("L401", f"the wave plan is not in RFC 8785 form: {error}") from error
     with schemas.room_for_nesting():
-        departure = schemas.departure(schemas.wave_plan_validator(), document)
-    require(departure is None, "L401", f"the wave plan does not match its schema {departure}")
+        schema_mismatch = schemas.schema_mismatch(schemas.wave_plan_validator(), document)
+    require(schema_mismatch is None, "L401", f"the wave plan does not match its schema {schema_mismatch}")
     without = {key: value for key, value in document.items() if key not in ("bundle", "digest")}
     facts = opened["data"]
     digest, bundle = document["digest"], canonical.digest(canonical.form(document["bundle"]))

@@ -17,18 +17,21 @@ _TYPES = {"string": "a string", "integer": "an integer", "null": "null", "object
 class BadAnswer(Exception):
     """Bytes that are not an answer."""
 
-    def __init__(self, place: str, expected: str, came: str) -> None:
-        self.difference = Difference(place, expected, came)
-        super().__init__(f"{place}: {came}")
+    def __init__(self, place: str, expected: str, actual: str) -> None:
+        self.difference = Difference(place, expected, actual)
+        super().__init__(f"{place}: {actual}")
 
 
-def read_answer(data: bytes, *, id_: str, repeats_id: bool) -> dict[str, Any]:
-    """The JSON object, if it matches its schema and the request."""
+def read_answer(data: bytes, *, id_: str, requires_id: bool) -> dict[str, Any]:
+    """The answer as an object. Raises BadAnswer if it does not match its schema, or has the wrong id.
+
+    With `requires_id`, an answer without an id is wrong, too.
+    """
     answer = _read(data)
     if error := next(_validator().iter_errors(answer), None):
-        raise BadAnswer("answer", *_departure(error))
+        raise BadAnswer("answer", *_required_and_actual(error))
     answer_id = answer.get("id")
-    if answer_id != id_ and (answer_id is not None or repeats_id):
+    if answer_id != id_ and (answer_id is not None or requires_id):
         raise BadAnswer("id", to_json(id_), json_preview(answer_id))
     return answer
 
@@ -38,20 +41,20 @@ def _read(data: bytes) -> dict[str, Any]:
     if not data.strip():
         raise BadAnswer("standard output", expected, "nothing")
     try:
-        read = read_json(data)
+        answer = read_json(data)
     except ValueError as error:
         raise BadAnswer("standard output", expected, f"{preview(data)} ({why_not_json(error)})") from error
-    if not isinstance(read, dict):
+    if not isinstance(answer, dict):
         raise BadAnswer("standard output", expected, preview(data))
-    return read
+    return answer
 
 
-def _departure(error: ValidationError) -> tuple[str, str]:
-    """What the schema requires, and the actual value."""
+def _required_and_actual(error: ValidationError) -> tuple[str, str]:
+    """The requirement of the schema, and the actual value."""
     if error.validator == "required":
         answer: Any = error.instance
         missing = next(name for name in _REQUIRED if name not in answer)
-        return f"a member '{missing}'", f"none: {json_preview(answer)}"
+        return f"a member '{missing}'", f"no such member: {json_preview(answer)}"
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(".")
     if "propertyNames" in error.absolute_schema_path:
         name = f"a key of {name}"
@@ -59,22 +62,24 @@ def _departure(error: ValidationError) -> tuple[str, str]:
 
 
 def _requirement_text(error: ValidationError) -> str:
-    asked: Any = error.validator_value
+    required: Any = error.validator_value
     match error.validator:
         case "const":
-            return to_json(asked)
+            return to_json(required)
         case "enum":
-            return "one of " + ", ".join(map(to_json, asked))
+            return "one of " + ", ".join(map(to_json, required))
         case "type":
-            return " or ".join(_TYPES.get(name, name) for name in ([asked] if isinstance(asked, str) else asked))
+            names = [required] if isinstance(required, str) else required
+            return " or ".join(_TYPES.get(name, name) for name in names)
         case "pattern":
-            return f"a string that matches {asked}"
+            return f"a string that matches {required}"
         case "uniqueItems":
             return "unique items"
         case "minimum" | "maximum":
-            return f"a number of at {'least' if error.validator == 'minimum' else 'most'} {asked}"
+            return f"a number of at {'least' if error.validator == 'minimum' else 'most'} {required}"
         case "maxLength":
-            return f"at most {asked} characters"
+            return f"at most {required} characters"
+
     return f"as conformance-answer.schema.json requires ({error.validator})"
 
 

@@ -30,10 +30,10 @@ class Case:
         return self.id.partition("/")[0]
 
     @property
-    def before(self) -> str | None:
+    def initial_run(self) -> str | None:
         """The run directory that the request starts from."""
-        before: str | None = self.request.get("before")
-        return before
+        initial_run: str | None = self.request.get("before")
+        return initial_run
 
     @property
     def is_negative(self) -> bool:
@@ -41,13 +41,18 @@ class Case:
 
 
 def is_negative(role: str, request: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
-    """As defined in vectors/README.md. A run may correctly stay paused after a decision."""
-    is_carried_out = role == "run" and request.get("action") not in _APPENDING_ACTIONS
-    return bool(expected["verdict"] != "valid" or (is_carried_out and expected.get("status") != "passed"))
+    """Whether the vector expects a failure, as defined in vectors/README.md.
+
+    For an action that only appends to a ledger, the status does not matter: a run may correctly stay paused after a
+    decision.
+    """
+    executes_tasks = role == "run" and request.get("action") not in _APPENDING_ACTIONS
+    return bool(expected["verdict"] != "valid" or (executes_tasks and expected.get("status") != "passed"))
 
 
-def case_of(document: Mapping[str, Any], files: Mapping[str, str]) -> Case:
-    """A document that matches `conformance-case.schema.json`."""
+def parse_case(document: Mapping[str, Any], files: Mapping[str, str]) -> Case:
+    """The case in a document that matches `conformance-case.schema.json`."""
+
     return Case(
         id=document["id"],
         title=document["title"],
@@ -60,7 +65,7 @@ def case_of(document: Mapping[str, Any], files: Mapping[str, str]) -> Case:
     )
 
 
-def page_of(requirement: str) -> str:
+def spec_page(requirement: str) -> str:
     """The specification page of a requirement."""
     area = requirement.partition("-")[0].lower()
     return f"docs/spec/{'manifests' if area == 'manifest' else area}.md"

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from forum_conformance.suite.answer import BadAnswer, read_answer
 from forum_conformance.suite.difference import Difference
 from forum_conformance.suite.display import preview
-from forum_conformance.suite.process import MAX_ANSWER, Ending, Process, ServeNotOffered
+from forum_conformance.suite.process import MAX_ANSWER_BYTES, Ending, Process, ServeNotOffered
 
 NOT_OFFERED = 33
 
@@ -22,7 +22,7 @@ _EXIT_TIMEOUT_S = 5.0
 
 
 class Stopped(Exception):
-    """The suite is stopping and does not wait for an answer."""
+    """Raised instead of waiting for an answer when the suite stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,10 @@ class Reply:
 class Program:
     """The program under test, and its timeout."""
 
-    words: tuple[str, ...]
+    command: tuple[str, ...]
     timeout_s: float
     stop: Event
+    """Set when the suite stops."""
     scratch: Path
     """The parent of working directories."""
     has_served: Event = field(default_factory=Event)
@@ -61,45 +62,45 @@ class Program:
 
 
 class Client(Protocol):
-    def ask(self, request: Mapping[str, Any]) -> Reply: ...
+    def send(self, request: Mapping[str, Any]) -> Reply: ...
 
     def close(self) -> str | None:
-        """Problems of a long-lived program when its input is closed."""
+        """End the program. Returns a problem if a long-lived program did not end properly."""
         ...
 
 
-class OneShot:
+class OneShotClient:
     """One process per request."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
 
-    def ask(self, request: Mapping[str, Any]) -> Reply:
+    def send(self, request: Mapping[str, Any]) -> Reply:
         program = self._program
         folder = Path(tempfile.mkdtemp(dir=program.scratch))
-        began = time.monotonic()
+        started = time.monotonic()
         try:
-            process = Process((*program.words, request["role"]), folder=folder, stop=program.stop)
+            process = Process((*program.command, request["role"]), folder=folder, stop=program.stop)
             try:
-                ending = process.exchange(_line(request), timeout_s=program.timeout_s, one_line=False)
+                ending = process.exchange(_request_line(request), timeout_s=program.timeout_s, is_line_mode=False)
             finally:
                 status = process.end()
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        took = _ms_since(began)
+        duration_ms = _ms_since(started)
         try:
             _raise_for_ending(ending, program.timeout_s)
             _raise_for_status(status)
-            answer = read_answer(process.stdout, id_=request["id"], repeats_id=False)
+            answer = read_answer(process.stdout, id_=request["id"], requires_id=False)
         except BadAnswer as error:
-            return Reply(None, error.difference, status, took, process.stderr)
-        return Reply(answer, None, status, took, process.stderr)
+            return Reply(None, error.difference, status, duration_ms, process.stderr)
+        return Reply(answer, None, status, duration_ms, process.stderr)
 
     def close(self) -> str | None:
         return None
 
 
-class Served:
+class ServeClient:
     """One process for all requests, restarted after a failure."""
 
     def __init__(self, program: Program) -> None:
@@ -107,12 +108,12 @@ class Served:
         self._process: Process | None = None
         self._folder: Path | None = None
 
-    def ask(self, request: Mapping[str, Any]) -> Reply:
-        began = time.monotonic()
+    def send(self, request: Mapping[str, Any]) -> Reply:
+        started = time.monotonic()
         process = self._process or self._start()
-        is_kept, status = False, None
+        is_reusable, status = False, None
         try:
-            ending = process.exchange(_line(request), timeout_s=self._program.timeout_s, one_line=True)
+            ending = process.exchange(_request_line(request), timeout_s=self._program.timeout_s, is_line_mode=True)
             _raise_for_ending(ending, self._program.timeout_s, hint="; did it flush its output?")
             if ending is Ending.ENDED:
                 status = process.end()
@@ -123,22 +124,22 @@ class Served:
                     "answers, then waits for the next request",
                     f"ended without an answer, {status_text(status)}",
                 )
-            answer = self._answer(process, request)
-            is_kept = True
+            answer = self._read_answer(process, request)
+            is_reusable = True
             self._program.has_served.set()
         except BadAnswer as error:
-            return Reply(None, error.difference, status, _ms_since(began), self._final_stderr(), is_served=True)
+            return Reply(None, error.difference, status, _ms_since(started), self._final_stderr(), is_served=True)
         finally:
-            if not is_kept:
-                self._drop()
-        return Reply(answer, None, None, _ms_since(began), process.stderr, is_served=True)
+            if not is_reusable:
+                self._discard_process()
+        return Reply(answer, None, None, _ms_since(started), process.stderr, is_served=True)
 
-    def _answer(self, process: Process, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _read_answer(self, process: Process, request: Mapping[str, Any]) -> dict[str, Any]:
         line, _, rest = process.stdout.partition(b"\n")
         process.stdout = b""
         if rest:
-            raise BadAnswer("standard output", "one line", f"more: {preview(rest)}")
-        return read_answer(line, id_=request["id"], repeats_id=True)
+            raise BadAnswer("standard output", "one line", f"more output after it: {preview(rest)}")
+        return read_answer(line, id_=request["id"], requires_id=True)
 
     def _final_stderr(self) -> str:
         if self._process is None:
@@ -148,10 +149,10 @@ class Served:
 
     def _start(self) -> Process:
         self._folder = Path(tempfile.mkdtemp(dir=self._program.scratch))
-        self._process = Process((*self._program.words, "serve"), folder=self._folder, stop=self._program.stop)
+        self._process = Process((*self._program.command, "serve"), folder=self._folder, stop=self._program.stop)
         return self._process
 
-    def _drop(self) -> None:
+    def _discard_process(self) -> None:
         if self._process:
             self._process.end()
         if self._folder:
@@ -162,7 +163,7 @@ class Served:
         problem = None
         if self._process and not self._program.stop.is_set():
             problem = _exit_problem(self._process)
-        self._drop()
+        self._discard_process()
         return problem
 
 
@@ -171,16 +172,16 @@ def _exit_problem(process: Process) -> str | None:
     if status is None:
         return "it did not exit when its standard input was closed, and was killed"
     if status != 0:
-        return f"when its standard input was closed: {status_text(status)}"
+        return f"after its standard input was closed: {status_text(status)}"
     return f"after its last answer it wrote {preview(process.stdout.strip())}" if process.stdout else None
 
 
-def _line(request: Mapping[str, Any]) -> bytes:
+def _request_line(request: Mapping[str, Any]) -> bytes:
     return json.dumps(request).encode() + b"\n"
 
 
-def _ms_since(began: float) -> int:
-    return round((time.monotonic() - began) * 1000)
+def _ms_since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
 
 
 def _raise_for_ending(ending: Ending, timeout_s: float, *, hint: str = "") -> None:
@@ -188,8 +189,8 @@ def _raise_for_ending(ending: Ending, timeout_s: float, *, hint: str = "") -> No
         raise Stopped
     if ending is Ending.TIMEOUT:
         raise BadAnswer("time", f"an answer within {timeout_s:g} s", f"none; the program was killed{hint}")
-    if ending is Ending.TOO_MUCH:
-        raise BadAnswer("standard output", f"at most {MAX_ANSWER} bytes", "more; the program was killed")
+    if ending is Ending.TOO_LONG:
+        raise BadAnswer("standard output", f"at most {MAX_ANSWER_BYTES} bytes", "more; the program was killed")
 
 
 def _raise_for_status(status: int | None) -> None:
@@ -209,17 +210,18 @@ def status_text(status: int | None) -> str:
         return f"killed by signal {-status}"
 
 
-def words_of(command: Sequence[str], start: Path) -> tuple[str, ...]:
+def absolute_command(command: Sequence[str], current_folder: Path) -> tuple[str, ...]:
     """Make words that are existing paths absolute, because a program runs in its own directory.
 
     A word with neither a slash nor a dot is a name, even if such a file exists.
     """
     return tuple(
-        str(start / word) if ("/" in word or "." in word) and _is_there(start / word) else word for word in command
+        str(current_folder / word) if ("/" in word or "." in word) and _exists(current_folder / word) else word
+        for word in command
     )
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Differences between expected and actual answers, for people."""
+"""Differences between expected and actual answers and files, described for people."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,11 +9,12 @@ from typing import Any
 from forum_conformance.suite.display import escape, to_json
 from forum_conformance.suite.expectation import LEVELS
 
-_LONGEST_LINE = 2000
-_LONGEST_FILE = 200
+# Longer lines and files are shown only around the first different byte.
+_MAX_LINE_BYTES = 2000
+_MAX_FILE_BYTES = 200
 _CONTEXT_BYTES = 100
-_HEX_BEFORE = 4
-_HEX_AFTER = 8
+_HEX_BYTES_BEFORE = 4
+_HEX_BYTES_AFTER = 8
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
@@ -21,100 +22,103 @@ _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 class Difference:
     place: str
     expected: str
-    came: str
+    actual: str
 
 
 def answer_differences(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Difference]:
-    """`expected` comes from `expected_answer`; omitted members mean no findings."""
+    """The members that differ. `expected` comes from `expected_answer`; members that an answer omits have defaults."""
     actual = {"codes": [], "warnings": [], "first_bad_seq": None, "status": None, **answer}
-    plain = {name: value for name, value in expected.items() if name != "levels"}
-    found = [
+    differences = [
         Difference(name, to_json(value), to_json(actual[name]))
-        for name, value in plain.items()
-        if actual[name] != value
+        for name, value in expected.items()
+        if name != "levels" and actual[name] != value
     ]
-    return [*found, *_level_differences(expected.get("levels", {}), answer.get("levels"))]
+    return [*differences, *_level_differences(expected.get("levels", {}), answer.get("levels"))]
 
 
 def _level_differences(expected: Mapping[str, str], actual: Mapping[str, str] | None) -> Iterator[Difference]:
     if actual is None:
         return
     for number in LEVELS if expected else ():
-        came = actual.get(number, "not checked")
-        if came != expected[number]:
-            yield Difference(f"level {number}", expected[number], came)
+        status = actual.get(number, "not checked")
+        if status != expected[number]:
+            yield Difference(f"level {number}", expected[number], status)
 
 
-def byte_difference(place: str, expected: bytes, came: bytes) -> Difference | None:
+def byte_difference(place: str, expected: bytes, actual: bytes) -> Difference | None:
     """The first byte where two files differ, with its context."""
-    if expected == came:
+    if expected == actual:
         return None
-    at = _first(expected, came)
-    shown = _around(expected, came, _LONGEST_FILE)
+    offset = _first_difference(expected, actual)
+    excerpts = _excerpts(expected, actual, _MAX_FILE_BYTES)
     # Two texts may look the same, and bytes may not be text: hex is unambiguous.
-    return Difference(f"{place}, byte {at}", shown.expected + _hex(expected, at), shown.came + _hex(came, at))
+    return Difference(
+        f"{place}, byte {offset}",
+        excerpts.expected + _hex(expected, offset),
+        excerpts.actual + _hex(actual, offset),
+    )
 
 
-def line_difference(place: str, expected: bytes, came: bytes) -> Difference | None:
+def line_difference(place: str, expected: bytes, actual: bytes) -> Difference | None:
     """The first line where two files differ."""
-    ours, theirs = _LINE.findall(expected), _LINE.findall(came)
-    pairs = enumerate(zip_longest(ours, theirs), start=1)
+    pairs = enumerate(zip_longest(_LINE.findall(expected), _LINE.findall(actual)), start=1)
     number, first, second = next(((n, a, b) for n, (a, b) in pairs if a != b), (0, None, None))
     if number == 0:
         return None
     if first is None or second is None:
-        return Difference(f"{place}, line {number}", _end(first), _end(second))
-    shown = _around(first.removesuffix(b"\n"), second.removesuffix(b"\n"), _LONGEST_LINE)
-    if shown.expected == shown.came:
+        return Difference(f"{place}, line {number}", _line_or_end(first), _line_or_end(second))
+    excerpts = _excerpts(first.removesuffix(b"\n"), second.removesuffix(b"\n"), _MAX_LINE_BYTES)
+    if excerpts.expected == excerpts.actual:
         ends = ("ends with LF" if line.endswith(b"\n") else "has no LF" for line in (first, second))
         return Difference(f"{place}, line {number}", *ends)
-    return Difference(f"{place}, line {number}{shown.place}", shown.expected, shown.came)
+    return Difference(f"{place}, line {number}{excerpts.place}", excerpts.expected, excerpts.actual)
 
 
-def _end(line: bytes | None) -> str:
-    return "the end" if line is None else _text(line[:_LONGEST_LINE].removesuffix(b"\n"))
+def _line_or_end(line: bytes | None) -> str:
+    return "the end of the file" if line is None else _text(line[:_MAX_LINE_BYTES].removesuffix(b"\n"))
 
 
-def _around(expected: bytes, came: bytes, longest: int) -> Difference:
-    """Both in full if short; otherwise the context of the first different byte."""
-    if max(len(expected), len(came)) <= longest:
-        return Difference("", _text(expected), _text(came))
-    at = _first(expected, came)
-    begin = max(0, at - _CONTEXT_BYTES)
-    cut = ("..." if begin else "") + "{}"
-    return Difference(
-        f", byte {at}", *(cut.format(_text(data[begin : at + _CONTEXT_BYTES])) for data in (expected, came))
-    )
+def _excerpts(expected: bytes, actual: bytes, max_bytes: int) -> Difference:
+    """Both in full if short; otherwise the context of the first different byte, with that byte as the place."""
+    if max(len(expected), len(actual)) <= max_bytes:
+        return Difference("", _text(expected), _text(actual))
+    offset = _first_difference(expected, actual)
+    start = max(0, offset - _CONTEXT_BYTES)
+    ellipsis = "..." if start else ""
+    texts = (ellipsis + _text(data[start : offset + _CONTEXT_BYTES]) for data in (expected, actual))
+    return Difference(f", byte {offset}", *texts)
 
 
-def _first(expected: bytes, came: bytes) -> int:
-    pairs = enumerate(zip(expected, came, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(expected), len(came)))
+def _first_difference(expected: bytes, actual: bytes) -> int:
+    """The offset of the first different byte."""
+    pairs = enumerate(zip(expected, actual, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(expected), len(actual)))
 
 
 def _text(data: bytes) -> str:
     return escape(data) if data else "nothing"
 
 
-def _hex(data: bytes, at: int) -> str:
-    begin = max(0, at - _HEX_BEFORE)
-    part = data[begin : at + _HEX_AFTER]
-    return f" (from byte {begin} in hex: {part.hex(' ')})" if part else ""
+def _hex(data: bytes, offset: int) -> str:
+    start = max(0, offset - _HEX_BYTES_BEFORE)
+    part = data[start : offset + _HEX_BYTES_AFTER]
+    return f" (from byte {start} in hex: {part.hex(' ')})" if part else ""
 
 
-def value_difference(place: str, expected: Any, came: Any) -> Difference | None:
+def value_difference(place: str, expected: Any, actual: Any) -> Difference | None:
     """The first place where two JSON values differ, as a JSON Pointer. 1.0 is not an integer."""
-    if isinstance(expected, dict) and isinstance(came, dict):
-        for key in sorted(expected.keys() | came.keys()):
-            if key not in came or key not in expected:
-                ours, theirs = (to_json(side[key]) if key in side else "missing" for side in (expected, came))
-                return Difference(f"{place}/{key}", ours, theirs)
-            if found := value_difference(f"{place}/{key}", expected[key], came[key]):
-                return found
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in sorted(expected.keys() | actual.keys()):
+            if key not in actual or key not in expected:
+                sides = (to_json(side[key]) if key in side else "missing" for side in (expected, actual))
+                return Difference(f"{place}/{key}", *sides)
+            if difference := value_difference(f"{place}/{key}", expected[key], actual[key]):
+                return difference
         return None
-    if isinstance(expected, list) and isinstance(came, list) and len(expected) == len(came):
-        pairs = enumerate(zip(expected, came, strict=True))
-        return next((found for n, (a, b) in pairs if (found := value_difference(f"{place}/{n}", a, b))), None)
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        pairs = enumerate(zip(expected, actual, strict=True))
+        differences = (value_difference(f"{place}/{n}", a, b) for n, (a, b) in pairs)
+        return next((difference for difference in differences if difference), None)
     # In Python, True and 1.0 equal 1.
-    is_same = expected == came and type(expected) is type(came)
-    return None if is_same else Difference(place, to_json(expected), to_json(came))
+    is_same = expected == actual and type(expected) is type(actual)
+    return None if is_same else Difference(place, to_json(expected), to_json(actual))

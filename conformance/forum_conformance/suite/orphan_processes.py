@@ -1,8 +1,7 @@
 """Find and kill processes that left a program's process group, as daemons do, on Linux.
 
-Orphans become children of a command that adopts orphans, however they detached. A mark in the environment identifies
-the program that an orphan belongs to. An orphan with a cleared environment has no mark and is killed when the suite
-ends.
+The suite adopts orphans: they become its children, however they detached. A mark in the environment identifies the
+program that an orphan belongs to. An orphan with a cleared environment has no mark and is killed when the suite ends.
 """
 
 import os
@@ -15,17 +14,18 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-MARK = "FORUM_CONFORMANCE_PROGRAM"
+MARK_VARIABLE = "FORUM_CONFORMANCE_PROGRAM"
 
+# From <linux/prctl.h>.
 _PR_SET_CHILD_SUBREAPER = 36
 _KILL_TIMEOUT_S = 5.0
 _RETRY_INTERVAL_S = 0.002
-_numbers = count(1)
+_mark_numbers = count(1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Child:
-    """A child of this process in another session, like programs under test and their children."""
+    """A child of this process in a different session: a program under test, or an adopted orphan."""
 
     pid: int
     group: int
@@ -33,30 +33,33 @@ class _Child:
 
 
 def new_mark() -> str:
-    return f"{os.getpid()}-{next(_numbers)}"
+    return f"{os.getpid()}-{next(_mark_numbers)}"
 
 
 def marked_environment(mark: str) -> dict[str, str]:
-    return {**os.environ, MARK: mark}
+    return {**os.environ, MARK_VARIABLE: mark}
 
 
 @contextmanager
 def killing_orphans() -> Iterator[None]:
-    """For a command that starts only programs under test: adopt their orphans, and kill them at the end."""
+    """Adopt the orphans of programs under test, and kill them at the end.
+
+    Use this only in a command that starts no other processes: it kills every child that it did not have before.
+    """
     before = {child.pid for child in _children()}
     adopts = _set_adoption(1)
     try:
         yield
     finally:
         if adopts:
-            _end(lambda child: child.pid not in before)
+            _kill_all(lambda child: child.pid not in before)
             _set_adoption(0)
 
 
 def end_marked(mark: str) -> None:
-    """For a program whose own process has exited. Finds nothing if orphans are not adopted."""
-    line = f"{MARK}={mark}".encode()
-    _end(lambda child: line in _content(f"/proc/{child.pid}/environ").split(b"\0"))
+    """Kill the orphans of a program whose own process has exited. Has no effect if orphans are not adopted."""
+    assignment = f"{MARK_VARIABLE}={mark}".encode()
+    _kill_all(lambda child: assignment in _content(f"/proc/{child.pid}/environ").split(b"\0"))
 
 
 def reap_group(group: int) -> None:
@@ -68,17 +71,21 @@ def reap_group(group: int) -> None:
                 time.sleep(_RETRY_INTERVAL_S)
 
 
-def _end(is_meant: Callable[[_Child], bool]) -> None:
-    """Repeat until none is left, because killing one exposes its children. Skip processes that cannot be killed."""
+def _kill_all(is_target: Callable[[_Child], bool]) -> None:
+    """Kill and reap the matching children.
+
+    Repeat until none is left, because the children of a killed process become children of this one. Give up after a
+    few seconds, because some processes cannot be killed.
+    """
     deadline = time.monotonic() + _KILL_TIMEOUT_S
     killed: set[int] = set()
     while time.monotonic() < deadline:
-        meant = [child for child in _children() if child.pid in killed or is_meant(child)]
-        if not meant:
+        targets = [child for child in _children() if child.pid in killed or is_target(child)]
+        if not targets:
             return
-        for child in meant:
+        for child in targets:
             killed.add(child.pid)
-            # Nothing else waits for it: its pid cannot be reused until it is reaped here.
+            # No other code waits for this child, so its pid cannot be reused until it is reaped here.
             if child.has_ended:
                 _reap(child)
             else:
@@ -87,7 +94,8 @@ def _end(is_meant: Callable[[_Child], bool]) -> None:
 
 
 def _kill(child: _Child) -> None:
-    # Kill the whole group, including processes being forked. A group is within a session, so all belong to it.
+    # Kill the whole group, including processes that are just being forked. A group never spans two sessions, so all
+    # its processes belong to the program.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.group, signal.SIGKILL)
 
@@ -98,13 +106,13 @@ def _reap(child: _Child) -> None:
 
 
 def _children() -> Iterator[_Child]:
-    here, session = os.getpid(), os.getsid(0)
+    own_pid, own_session = os.getpid(), os.getsid(0)
     for folder in Path("/proc").glob("[0-9]*"):
         # A program's name may contain parentheses and spaces; the last parenthesis ends it.
         state, *numbers = _content(f"{folder}/stat").rpartition(b")")[2].split()[:4] or [b""]
-        parent, group, of_session = map(int, numbers or (0, 0, 0))
-        # With 1 or less, the signal would go to other processes.
-        if parent == here and of_session != session and group > 1:
+        parent, group, session = map(int, numbers or (0, 0, 0))
+        # killpg with a group of 1 or less would signal unrelated processes.
+        if parent == own_pid and session != own_session and group > 1:
             yield _Child(int(folder.name), group, state in (b"Z", b"X"))
 
 

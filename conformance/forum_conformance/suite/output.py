@@ -1,4 +1,4 @@
-"""Compare what a program wrote to `output` with the expected files."""
+"""Read a program's output and compare it with the expected files."""
 
 import stat
 from collections.abc import Mapping
@@ -10,12 +10,13 @@ from forum_conformance.suite.difference import Difference, byte_difference, line
 from forum_conformance.suite.display import preview, why_not_json
 from forum_conformance.suite.strict_json import read_json
 
-Written: TypeAlias = bytes | Mapping[str, bytes] | None
-"""The bytes of a file, the files of a directory by path, or nothing."""
+Output: TypeAlias = bytes | Mapping[str, bytes] | None
+"""The bytes of a file, the files of a directory by path, or None if nothing was written."""
 
 _T = TypeVar("_T")
-_PARTS_OF_A_RUN = ("wave-plan.json", "ledger.jsonl", "bodies.tar")
+_RUN_FILES = ("wave-plan.json", "ledger.jsonl", "bodies.tar")
 _MAX_BYTES = 64 * 1024 * 1024
+_MAX_LISTED_FILES = 10
 
 
 class NotAFile(Exception):
@@ -23,19 +24,19 @@ class NotAFile(Exception):
 
     def __init__(self, place: str, error: OSError | None = None) -> None:
         self.place = place
-        self.came = f"cannot be read: {error.strerror or error}" if error else "something else"
-        description = self.came if error else "is neither a file nor a directory"
-        super().__init__(f"'{place}' {description}")
+        self.description = f"cannot be read: {error.strerror or error}" if error else "not a regular file"
+        predicate = self.description if error else "is neither a file nor a directory"
+        super().__init__(f"'{place}' {predicate}")
 
 
-def read_written(path: Path) -> Written:
+def read_output(path: Path) -> Output:
     """Open only regular files: reading a pipe would block."""
     try:
         if not stat.S_ISDIR(path.lstat().st_mode):
             return _read_file(path, path.name, _MAX_BYTES)
-        files = (found for found in sorted(path.rglob("*")) if not stat.S_ISDIR(found.lstat().st_mode))
-        names = {found.relative_to(path).as_posix(): found for found in files}
-        return _read_files(compared_parts(names))
+        paths = (inner for inner in sorted(path.rglob("*")) if not stat.S_ISDIR(inner.lstat().st_mode))
+        files = {inner.relative_to(path).as_posix(): inner for inner in paths}
+        return _read_files(compared_files(files))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -43,18 +44,18 @@ def read_written(path: Path) -> Written:
 
 
 def _read_files(files: Mapping[str, Path]) -> dict[str, bytes]:
-    """No vector expects as much as the limit, so truncated content always differs."""
-    read: dict[str, bytes] = {}
-    left = _MAX_BYTES
+    """Read at most `_MAX_BYTES` in total. No vector expects as much, so truncated content always differs."""
+    contents: dict[str, bytes] = {}
+    remaining = _MAX_BYTES
     for name, path in files.items():
-        read[name] = _read_file(path, name, left)
-        left -= len(read[name])
-    return read
+        contents[name] = _read_file(path, name, remaining)
+        remaining -= len(contents[name])
+    return contents
 
 
-def compared_parts(files: Mapping[str, _T]) -> dict[str, _T]:
+def compared_files(files: Mapping[str, _T]) -> dict[str, _T]:
     """The files of a run directory that must be identical in every implementation."""
-    return {name: file for name, file in files.items() if name in _PARTS_OF_A_RUN or name.startswith("outputs/")}
+    return {name: file for name, file in files.items() if name in _RUN_FILES or name.startswith("outputs/")}
 
 
 def _read_file(path: Path, name: str, limit: int) -> bytes:
@@ -67,48 +68,53 @@ def _read_file(path: Path, name: str, limit: int) -> bytes:
         raise NotAFile(name, error) from error
 
 
-def output_differences(case: Case, expected: Written, came: Written) -> list[Difference]:
-    if isinstance(expected, bytes) and isinstance(came, bytes):
-        found = _proof_difference(expected, came) if _is_proof(case) else byte_difference("output", expected, came)
-        return [found] if found else []
-    if isinstance(expected, Mapping) and isinstance(came, Mapping):
-        return _run_differences(expected, came)
-    return [] if expected is came else [Difference("output", _describe(expected), _describe(came))]
+def output_differences(case: Case, expected: Output, actual: Output) -> list[Difference]:
+    if isinstance(expected, bytes) and isinstance(actual, bytes):
+        compare = _proof_difference if _is_proof(case) else byte_difference
+        difference = compare("output", expected, actual)
+        return [difference] if difference else []
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        return _run_differences(expected, actual)
+    return [] if expected is actual else [Difference("output", _describe(expected), _describe(actual))]
 
 
-def _describe(written: Written) -> str:
-    if written is None:
-        return "nothing is written"
-    return "a file" if isinstance(written, bytes) else "a directory"
+def _describe(output: Output) -> str:
+    if output is None:
+        return "no output"
+    return "a file" if isinstance(output, bytes) else "a directory"
 
 
 def _is_proof(case: Case) -> bool:
     return case.request.get("action") in ("inclusion", "consistency")
 
 
-def _proof_difference(expected: bytes, came: bytes) -> Difference | None:
+def _proof_difference(place: str, expected: bytes, actual: bytes) -> Difference | None:
     try:
-        read = read_json(came)
+        document = read_json(actual)
     except ValueError as error:
-        return Difference("output", "a JSON document", f"{preview(came)} ({why_not_json(error)})")
-    return value_difference("output, at ", read_json(expected), read)
+        return Difference(place, "a JSON document", f"{preview(actual)} ({why_not_json(error)})")
+    return value_difference(f"{place}, at ", read_json(expected), document)
 
 
-def _run_differences(expected: Mapping[str, bytes], came: Mapping[str, bytes]) -> list[Difference]:
-    others = sorted((expected.keys() | came.keys()) - set(_PARTS_OF_A_RUN))
-    names = [*_PARTS_OF_A_RUN, *others]
-    differing = [name for name in names if expected.get(name) != came.get(name)]
+def _run_differences(expected: Mapping[str, bytes], actual: Mapping[str, bytes]) -> list[Difference]:
+    """The first file that differs, and the names of other files that do."""
+    others = sorted((expected.keys() | actual.keys()) - set(_RUN_FILES))
+    names = [*_RUN_FILES, *others]
+    differing = [name for name in names if expected.get(name) != actual.get(name)]
     if not differing:
         return []
-    found = [_file_difference(differing[0], expected.get(differing[0]), came.get(differing[0]))]
-    if more := differing[1:]:
-        found.append(Difference("other files", "as in the vector", f"{', '.join(more[:10])} also differ"))
-    return found
+    first, *more = differing
+    differences = [_file_difference(first, expected.get(first), actual.get(first))]
+    if more:
+        differences.append(
+            Difference("other files", "as in the vector", f"{', '.join(more[:_MAX_LISTED_FILES])} also differ")
+        )
+    return differences
 
 
-def _file_difference(name: str, expected: bytes | None, came: bytes | None) -> Difference:
-    if expected is None or came is None:
-        description = ("no such file" if side is None else f"a file of {len(side)} bytes" for side in (expected, came))
-        return Difference(name, *description)
+def _file_difference(name: str, expected: bytes | None, actual: bytes | None) -> Difference:
+    if expected is None or actual is None:
+        sides = ("no such file" if side is None else f"a file of {len(side)} bytes" for side in (expected, actual))
+        return Difference(name, *sides)
     compare = line_difference if name == "ledger.jsonl" else byte_difference
-    return compare(name, expected, came) or Difference(name, "as in the vector", "different")
+    return compare(name, expected, actual) or Difference(name, "as in the vector", "different")

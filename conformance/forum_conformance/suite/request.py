@@ -1,4 +1,4 @@
-"""Requests: a vector's own members plus paths."""
+"""Build requests from a vector's own members, paths and levels."""
 
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -7,38 +7,40 @@ from typing import Any
 from forum_conformance.suite.case import PATH_MEMBERS, Case
 
 PROTOCOL = 1
-ALWAYS = frozenset({1, 2})
+ALWAYS_CHECKED = frozenset({1, 2})
+"""The levels of `verify` that are checked even if they are not requested."""
 
-_BARE = ALWAYS | {5}
+# A bare ledger has neither bodies (level 3) nor a plan (level 4).
+_BARE_LEDGER_LEVELS = ALWAYS_CHECKED | {5}
 _LEVEL_5_MEMBERS = ("checkpoint", "key", "pin", "expect_head")
 
 
 def own_members(case: Case, levels: frozenset[int] | None) -> dict[str, Any]:
-    """The vector's own members. Without `levels`, the vector's levels or all are requested."""
+    """The members of the request that come from the vector. For `verify`, `levels` replaces the vector's levels."""
     members = {name: value for name, value in case.request.items() if name != "before"}
     if case.role != "verify" or levels is None:
         return members
-    asked = levels_of(case, levels)
-    if 5 not in asked:
-        # A witness without level 5 is a usage error.
+    requested = requested_levels(case, levels)
+    if 5 not in requested:
+        # A checkpoint, key, pin or head without level 5 is a usage error.
         members = {name: value for name, value in members.items() if name not in _LEVEL_5_MEMBERS}
-    return {**members, "levels": sorted(asked)}
+    return {**members, "levels": sorted(requested)}
 
 
-def levels_of(case: Case, levels: frozenset[int]) -> frozenset[int]:
-    """The requested levels of a vector, if not all: a bare ledger has neither bodies nor a plan."""
+def requested_levels(case: Case, levels: frozenset[int]) -> frozenset[int]:
+    """Those of `levels` that the vector allows, and the levels that are always checked."""
     own = frozenset(case.request.get("levels", range(1, 6)))
     is_bare = case.request["input"] in case.files
-    return ALWAYS | (levels & own & (_BARE if is_bare else own))
+    return ALWAYS_CHECKED | (levels & own & (_BARE_LEDGER_LEVELS if is_bare else own))
 
 
 def request_for(
     case: Case, members: Mapping[str, Any], *, folder: PurePath, output: PurePath | None = None
 ) -> dict[str, Any]:
     """The whole request. `folder` contains the vector's files; `output` is the path for the result."""
-    placed = {name: str(folder / value) if name in PATH_MEMBERS else value for name, value in members.items()}
-    wanted = {"output": str(output)} if writes_output(case) else {}
-    return {"protocol": PROTOCOL, "id": case.id, "role": case.role, **placed, **wanted}
+    own = {name: str(folder / value) if name in PATH_MEMBERS else value for name, value in members.items()}
+    output_member = {"output": str(output)} if writes_output(case) else {}
+    return {"protocol": PROTOCOL, "id": case.id, "role": case.role, **own, **output_member}
 
 
 def writes_output(case: Case) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from forum_conformance.suite.case import PATH_MEMBERS, Case
-from forum_conformance.suite.output import Written, compared_parts
+from forum_conformance.suite.output import Output, compared_files
 from forum_conformance.suite.vectors import CASE, Vectors
 
 
@@ -23,25 +23,26 @@ class OriginalFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScratchCopy:
     folder: Path
     """The copy of the vector's files."""
     output: Path
-    files: Mapping[str, OriginalFile]
-    """The files in the directory, by relative path."""
+    """Where the program writes its result."""
+    originals: Mapping[str, OriginalFile]
+    """The files in `folder`, by relative path."""
 
-    def changed(self) -> list[str]:
-        """The changed files; all of them if the directory itself cannot be read."""
-        # Do not follow a link in its place: it may lead to a tree of any size.
+    def changed_files(self) -> list[str]:
+        """The files that were changed, added or removed; all files if the directory cannot be read."""
+        # Do not follow a link that replaces a directory: it may lead to a tree of any size.
         if not _is_folder(self.folder.parent) or not _is_folder(self.folder):
-            return sorted(self.files)
+            return sorted(self.originals)
         try:
             paths = [path for path in self.folder.rglob("*") if not _is_folder(path)]
         except OSError:
-            return sorted(self.files)
-        there = {path.relative_to(self.folder).as_posix(): path for path in paths}
-        names = sorted(there.keys() | self.files.keys())
-        return [name for name in names if not _is_same(there.get(name), self.files.get(name))]
+            return sorted(self.originals)
+        existing = {path.relative_to(self.folder).as_posix(): path for path in paths}
+        names = sorted(existing.keys() | self.originals.keys())
+        return [name for name in names if not _is_same(existing.get(name), self.originals.get(name))]
 
 
 def _is_folder(path: Path) -> bool:
@@ -51,53 +52,57 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _is_same(path: Path | None, laid: OriginalFile | None) -> bool:
+def _is_same(path: Path | None, original: OriginalFile | None) -> bool:
     """An unreadable file counts as changed."""
-    if path is None or laid is None:
+    if path is None or original is None:
         return False
     try:
-        found = path.lstat()
+        status = path.lstat()
         # Check the size first: a sparse file can be larger than memory.
-        if not stat.S_ISREG(found.st_mode) or found.st_size != laid.size:
+        if not stat.S_ISREG(status.st_mode) or status.st_size != original.size:
             return False
         with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest() == laid.digest
+            return hashlib.file_digest(stream, "sha256").hexdigest() == original.digest
     except OSError:
         return False
 
 
 @contextmanager
-def place_for(case: Case, vectors: Vectors, scratch: Path) -> Iterator[Place]:
-    """Copy the vector's files, and the initial run directory to `output`; remove all of it at the end."""
+def scratch_copy(case: Case, vectors: Vectors, scratch: Path) -> Iterator[ScratchCopy]:
+    """Copy the vector's visible files, and its initial run directory to `output`; remove everything at the end."""
     # An earlier program may have removed it.
     scratch.mkdir(mode=0o700, exist_ok=True)
     top = Path(mkdtemp(dir=scratch))
     try:
-        shown = {name: vectors.read(case, name) for name in _shown(case)}
-        laid = {name: OriginalFile(len(data), case.files[name]) for name, data in shown.items()}
-        place = Place(top / "vector", top / "result", laid)
-        place.folder.mkdir()
-        for name, data in shown.items():
-            _write(place.folder / name, data)
-        if case.before is not None:
-            for name, data in _files_below(case, vectors, case.before).items():
-                _write(place.output / name, data)
-        yield place
+        contents = {name: vectors.read(case, name) for name in _visible_files(case)}
+        originals = {name: OriginalFile(len(data), case.files[name]) for name, data in contents.items()}
+        copy = ScratchCopy(top / "vector", top / "result", originals)
+        copy.folder.mkdir()
+        for name, data in contents.items():
+            _write(copy.folder / name, data)
+        if case.initial_run is not None:
+            for name, data in _files_below(case, vectors, case.initial_run).items():
+                _write(copy.output / name, data)
+        yield copy
     finally:
         shutil.rmtree(top, ignore_errors=True)
 
 
-def expected_output(case: Case, vectors: Vectors) -> Written:
+def expected_output(case: Case, vectors: Vectors) -> Output:
     """The expected content of `output`: if a program must refuse, nothing or the initial content."""
-    path = case.expected.get("output") or case.before
+    path = case.expected.get("output") or case.initial_run
     if path is None:
         return None
-    return vectors.read(case, path) if path in case.files else compared_parts(_files_below(case, vectors, path))
+    return vectors.read(case, path) if path in case.files else compared_files(_files_below(case, vectors, path))
 
 
-def _shown(case: Case) -> list[str]:
+def _visible_files(case: Case) -> list[str]:
+    """The files that the program may read: all files except case.json, the expected output and the initial run.
+
+    A file that the request names is visible in any case.
+    """
     named = [case.request[member] for member in PATH_MEMBERS if member in case.request]
-    hidden = [path for path in (case.expected.get("output"), case.before) if path is not None]
+    hidden = [path for path in (case.expected.get("output"), case.initial_run) if path is not None]
     return [name for name in case.files if name != CASE and (_is_in(name, named) or not _is_in(name, hidden))]
 
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from forum_conformance.suite.case import Case
 
 _REQUIREMENT = re.compile(r"[A-Z]+-[A-Z]+-[0-9]{3}")
-# The similarity for a suggestion. With less, every id resembles another of its page.
+# The similarity that a suggestion needs. With a lower value, any two ids of the same page are similar.
 _MIN_SIMILARITY = 0.85
 
 
@@ -19,33 +19,38 @@ class NothingSelected(Exception):
 def select(
     cases: Iterable[Case], roles: Collection[str], filters: Sequence[str], requirements: Sequence[str] = ()
 ) -> list[Case]:
-    """The vectors of the roles (or all) that match a filter and a requirement; ordered by id."""
+    """The vectors of the roles that match a filter and a requirement, ordered by id. An empty argument selects all."""
     if "" in filters:
         raise NothingSelected("a filter is empty; omit --filter to select all")
     ordered = sorted(cases, key=lambda case: case.id)
-    of_roles = [case for case in ordered if not roles or case.role in roles]
-    taken = {text: set(matching_ids(text, [case.id for case in of_roles])) for text in filters}
-    for text, ids in taken.items():
+    role_cases = [case for case in ordered if not roles or case.role in roles]
+    matches = {text: set(matching_ids(text, [case.id for case in role_cases])) for text in filters}
+    for text, ids in matches.items():
         if not ids:
             raise NothingSelected(_no_match_message(text, ordered, roles))
-    missing = sorted(set(roles) - {case.role for case in of_roles})
+    missing = sorted(set(roles) - {case.role for case in role_cases})
     if missing:
         raise NothingSelected(f"no vector has the role {missing[0]}")
-    wanted = set().union(*taken.values())
-    left = [case for case in of_roles if not filters or case.id in wanted]
-    options = [name for name, given in (("--role", roles), ("--filter", filters)) if given]
-    return _select_by_requirement(requirements, left, ordered, options) if requirements else left
+    matching = set().union(*matches.values())
+    selected = [case for case in role_cases if not filters or case.id in matching]
+    options = [option for option, values in (("--role", roles), ("--filter", filters)) if values]
+    return _select_by_requirement(requirements, selected, ordered, options) if requirements else selected
 
 
 def _no_match_message(text: str, cases: Sequence[Case], roles: Collection[str]) -> str:
-    others = set(matching_ids(text, [case.id for case in cases]))
-    if not others:
+    """`cases` are all vectors, including those that `roles` excludes."""
+    ids = set(matching_ids(text, [case.id for case in cases]))
+    if not ids:
         return f"the filter '{text}' matches no vector"
-    has = sorted({case.role for case in cases if case.id in others})
     return (
-        f"the filter '{text}' matches no vector of the role {' or '.join(sorted(roles))}: "
-        f"it matches {len(others)} of the role {' or '.join(has)}, which --role excludes"
+        f"the filter '{text}' matches no vector with role {' or '.join(sorted(roles))}; "
+        f"it matches {_vectors_with_roles([case for case in cases if case.id in ids])}, which --role excludes"
     )
+
+
+def _vectors_with_roles(cases: Sequence[Case]) -> str:
+    roles = sorted({case.role for case in cases})
+    return f"{len(cases)} vector{'s' * (len(cases) != 1)} with role {' or '.join(roles)}"
 
 
 def matching_ids(text: str, ids: Collection[str]) -> list[str]:
@@ -58,27 +63,26 @@ def matching_ids(text: str, ids: Collection[str]) -> list[str]:
 
 
 def _select_by_requirement(
-    texts: Sequence[str], left: Sequence[Case], every: Sequence[Case], options: Sequence[str]
+    texts: Sequence[str], selected: Sequence[Case], all_cases: Sequence[Case], options: Sequence[str]
 ) -> list[Case]:
-    """The vectors of `left` that name a requirement, given by its full id or by a pattern.
+    """The vectors of `selected` that name a requirement, given by its full id or by a pattern.
 
-    `options` are the options that excluded vectors of `every`.
+    `options` are the options that reduced `all_cases` to `selected`.
     """
-    known = {id_ for case in every for id_ in case.requirements}
-    wanted: set[str] = set()
+    known = {id_ for case in all_cases for id_ in case.requirements}
+    matching: set[str] = set()
     for text in texts:
-        taken = {id_ for id_ in known if fnmatchcase(id_, text)}
-        if not taken:
+        ids = {id_ for id_ in known if fnmatchcase(id_, text)}
+        if not ids:
             raise NothingSelected(_unknown_requirement_message(text, known))
-        if not any(taken.intersection(case.requirements) for case in left):
-            others = [case for case in every if taken.intersection(case.requirements)]
-            has = ", ".join(sorted({case.role for case in others}))
+        if not any(ids.intersection(case.requirements) for case in selected):
+            excluded = [case for case in all_cases if ids.intersection(case.requirements)]
             raise NothingSelected(
-                f"the requirement '{text}' matches none of the vectors that {' and '.join(options)} selected: "
-                f"it matches {len(others)} of the role {has}"
+                f"the requirement '{text}' matches none of the vectors that {' and '.join(options)} selected; "
+                f"it matches {_vectors_with_roles(excluded)}"
             )
-        wanted |= taken
-    return [case for case in left if wanted.intersection(case.requirements)]
+        matching |= ids
+    return [case for case in selected if matching.intersection(case.requirements)]
 
 
 def _unknown_requirement_message(text: str, known: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""Check the suite itself: it must fail programs with known faults and pass a correct one."""
+"""Check the suite itself (it must fail programs with known faults and pass a correct one), and run single vectors."""
 
 import json
 import sys
@@ -11,14 +11,14 @@ from forum_conformance.canonical import digest, form
 from forum_conformance.suite.case import Case
 from forum_conformance.suite.expectation import LEVELS
 from forum_conformance.suite.request import PROTOCOL
-from forum_conformance.suite.result import Tried
-from forum_conformance.suite.session import Settings, ask_all
+from forum_conformance.suite.result import VectorOutcome
+from forum_conformance.suite.session import Settings, run_vectors
 from forum_conformance.suite.vectors import CASE, MANIFEST, Vectors
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A program with a known result."""
+class KnownProgram:
+    """A program whose result is known."""
 
     name: str
     code: str
@@ -27,27 +27,32 @@ class Known:
     timeout_s: float = 30.0
 
 
-_ANSWERS = "import sys; print(sys.argv[1])"
+_PRINT_ANSWER = "import sys; print(sys.argv[1])"
 
-KNOWN = (
-    Known("silent", "", "standard output"),
-    Known("crashing", "import os; os.abort()", "exit status"),
-    Known("hanging", "import time; time.sleep(3600)", "time", timeout_s=1.0),
-    Known("answering garbage", "print('all is well')", "standard output"),
-    Known("answering wrongly", _ANSWERS, "verdict"),
-    Known("right", _ANSWERS, None),
+KNOWN_PROGRAMS = (
+    KnownProgram("silent", "", "standard output"),
+    KnownProgram("crashing", "import os; os.abort()", "exit status"),
+    KnownProgram("hanging", "import time; time.sleep(3600)", "time", timeout_s=1.0),
+    KnownProgram("answering garbage", "print('all is well')", "standard output"),
+    KnownProgram("answering wrongly", _PRINT_ANSWER, "verdict"),
+    KnownProgram("right", _PRINT_ANSWER, None),
 )
 
 
-def is_detected(known: Known) -> bool:
-    """Uses its own vector: a broken published vector could hide the fault."""
+def is_judged_correctly(program: KnownProgram) -> bool:
+    """Whether the suite finds exactly the known fault of the program.
+
+    Uses its own vector: a broken published vector could hide the fault.
+    """
     with TemporaryDirectory(prefix="forum-conformance-") as folder:
         vectors = _own_vectors(Path(folder))
         (case,) = vectors.cases.values()
-        verdict = "invalid" if known.place == "verdict" else "valid"
+        verdict = "invalid" if program.place == "verdict" else "valid"
         answer = json.dumps({"protocol": PROTOCOL, "verdict": verdict})
-        tried = _ask((sys.executable, "-c", known.code, answer), known.timeout_s, case, vectors)
-    return [difference.place for difference in tried.differences] == ([known.place] if known.place else [])
+        command = (sys.executable, "-c", program.code, answer)
+        settings = Settings(command, program.timeout_s, jobs=1, is_served=False, levels=None)
+        outcome = _run_one(settings, case, vectors)
+    return [difference.place for difference in outcome.differences] == ([program.place] if program.place else [])
 
 
 def _own_vectors(folder: Path) -> Vectors:
@@ -59,7 +64,7 @@ def _own_vectors(folder: Path) -> Vectors:
         "level": 1,
         "request": {"input": "ledger.jsonl"},
         "expected": {"verdict": "valid", "levels": {number: {"status": "ok"} for number in LEVELS}},
-        "verified_by": "it is never read",
+        "verified_by": "nobody: the suite does not read this member",
     }
     files = {f"self/check/{CASE}": json.dumps(document).encode(), "self/check/ledger.jsonl": b""}
     for name, data in files.items():
@@ -70,26 +75,23 @@ def _own_vectors(folder: Path) -> Vectors:
     return Vectors(folder)
 
 
-def _ask(words: tuple[str, ...], timeout_s: float, case: Case, vectors: Vectors) -> Tried:
-    return _ask_with(Settings(words, timeout_s, jobs=1, is_served=False, levels=None), case, vectors)
-
-
-def _ask_with(settings: Settings, case: Case, vectors: Vectors) -> Tried:
-    asked = ask_all([case], vectors, settings, lambda _: None)
-    if asked.was_interrupted:
+def _run_one(settings: Settings, case: Case, vectors: Vectors) -> VectorOutcome:
+    result = run_vectors([case], vectors, settings, lambda _: None)
+    if result.was_interrupted:
         raise KeyboardInterrupt
-    return asked.tried[0]
+    return result.outcomes[0]
 
 
-def first_questions(vectors: Vectors) -> dict[str, Case]:
+def smallest_vectors(vectors: Vectors) -> dict[str, Case]:
     """For each role, the smallest positive vector."""
-    found: dict[str, Case] = {}
+    smallest: dict[str, Case] = {}
     for case in sorted(vectors.cases.values(), key=lambda case: (vectors.size(case), case.id)):
         if not case.is_negative:
-            found.setdefault(case.role, case)
-    return found
+            smallest.setdefault(case.role, case)
+    return smallest
 
 
-def ask_first_questions(settings: Settings, questions: Iterable[Case], vectors: Vectors) -> Iterator[Tried]:
-    for case in questions:
-        yield _ask_with(settings, case, vectors)
+def run_one_by_one(settings: Settings, cases: Iterable[Case], vectors: Vectors) -> Iterator[VectorOutcome]:
+    """Run each vector in its own session, so that each starts a new process even if the program serves requests."""
+    for case in cases:
+        yield _run_one(settings, case, vectors)

@@ -4,15 +4,15 @@ import hashlib
 import stat
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
+from importlib.resources import files as package_files
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
 from forum_conformance.canonical import NotCanonical, depth_of, read_form
-from forum_conformance.schemas import departure, schema
-from forum_conformance.suite.case import PATH_MEMBERS, Case, case_of
+from forum_conformance.schemas import schema, schema_mismatch
+from forum_conformance.suite.case import PATH_MEMBERS, Case, parse_case
 from forum_conformance.suite.display import why_not_json
 from forum_conformance.suite.expectation import expected_answer
 from forum_conformance.suite.request import own_members, request_for
@@ -21,7 +21,7 @@ from forum_conformance.suite.strict_json import read_json
 MANIFEST = "MANIFEST.json"
 CASE = "case.json"
 
-# A validator needs about ten stack frames for each level, and Python allows a thousand.
+# A validator needs about ten stack frames for each level of nesting, and Python allows a thousand.
 _MAX_DEPTH = 64
 
 _CHECKOUT = Path(__file__).resolve().parents[2] / "vectors" / "v1"
@@ -33,7 +33,7 @@ class BrokenVectors(Exception):
 
 def default_folder() -> Path:
     """A checkout has the vectors next to the package, an installation inside it."""
-    installed = Path(str(files("forum_conformance"))) / "vectors" / "v1"
+    installed = Path(str(package_files("forum_conformance"))) / "vectors" / "v1"
     return installed if installed.is_dir() else _CHECKOUT
 
 
@@ -71,24 +71,24 @@ class Vectors:
             area, _, rest = path.partition("/")
             name, _, file = rest.partition("/")
             folders.setdefault(f"{area}/{name}", {})[file] = digest
-        found = {id_: own for id_, own in sorted(folders.items()) if CASE in own}
-        if not found:
+        files_by_id = {id_: files for id_, files in sorted(folders.items()) if CASE in files}
+        if not files_by_id:
             raise BrokenVectors(f"'{self.folder / MANIFEST}' names no {CASE}")
-        for id_, own in found.items():
-            yield self._read_case(id_, own)
+        for id_, files in files_by_id.items():
+            yield self._read_case(id_, files)
 
-    def _read_case(self, id_: str, own: Mapping[str, str]) -> Case:
-        place = self.folder / id_ / CASE
+    def _read_case(self, id_: str, files: Mapping[str, str]) -> Case:
+        path = self.folder / id_ / CASE
         try:
             document = read_json(self._read(f"{id_}/{CASE}"))
         except ValueError as error:
-            raise BrokenVectors(f"'{place}' is broken: {why_not_json(error)}") from error
+            raise BrokenVectors(f"'{path}' is broken: {why_not_json(error)}") from error
         if depth_of(document) > _MAX_DEPTH:
-            raise BrokenVectors(f"'{place}' is broken: it is nested more than {_MAX_DEPTH} deep")
-        problem = departure(_validator("case"), document) or _problem(id_, document, own)
+            raise BrokenVectors(f"'{path}' is broken: it is nested more than {_MAX_DEPTH} levels deep")
+        problem = schema_mismatch(_validator("case"), document) or _problem(id_, document, files)
         if problem:
-            raise BrokenVectors(f"'{place}' is broken: {problem}")
-        return case_of(document, own)
+            raise BrokenVectors(f"'{path}' is broken: {problem}")
+        return parse_case(document, files)
 
 
 def _read_manifest(path: Path) -> dict[str, str]:
@@ -111,7 +111,7 @@ def _bytes_of(path: Path) -> bytes:
     """Read regular files only: reading a pipe would block."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise BrokenVectors(f"'{path}' is not a plain file")
+            raise BrokenVectors(f"'{path}' is not a regular file")
         return path.read_bytes()
     except OSError as error:
         raise BrokenVectors(f"cannot read '{path}': {error.strerror or error}") from error
@@ -122,38 +122,39 @@ def _stays_inside(name: str) -> bool:
     return not path.is_absolute() and ".." not in path.parts and "\0" not in name
 
 
-def _problem(id_: str, document: Mapping[str, Any], own: Mapping[str, str]) -> str | None:
-    """Check what a schema cannot express."""
+def _problem(id_: str, document: Mapping[str, Any], files: Mapping[str, str]) -> str | None:
+    """The first violation of a rule that the schema cannot express."""
     if document["id"] != id_:
-        return f"its id is '{document['id']}'"
-    case = case_of(document, own)
+        return f"its id is '{document['id']}', but its directory is '{id_}'"
+    case = parse_case(document, files)
     output = case.expected.get("output")
-    if output is not None and not _is_among(output, own):
-        return f"the expected output '{output}' is not among its files"
+    if output is not None and not _has_path(files, output):
+        return f"its expected output '{output}' is not one of its files"
     for member in (*PATH_MEMBERS, "before"):
         path = case.request.get(member)
         if path is None:
             continue
         if not isinstance(path, str) or not _stays_inside(path):
-            return f"its {member} is not a path below its folder"
+            return f"its {member} {path!r} is not a path below its directory"
         # A missing workflow is a valid case.
-        if member != "input" and not _is_among(path, own):
-            return f"its {member} is not among its files"
+        if member != "input" and not _has_path(files, path):
+            return f"its {member} '{path}' is not one of its files"
     request = request_for(case, own_members(case, None), folder=PurePosixPath("/vector"), output=PurePosixPath("/out"))
-    if departed := departure(_validator("request"), request):
-        return f"its request does not match conformance-request.schema.json {departed}"
+    if mismatch := schema_mismatch(_validator("request"), request):
+        return f"its request does not match conformance-request.schema.json {mismatch}"
+
     return _disagreement(case) if case.role == "verify" else None
 
 
-def _is_among(path: str, own: Mapping[str, str]) -> bool:
-    return path == "." or any(name == path or name.startswith(f"{path}/") for name in own)
+def _has_path(files: Mapping[str, str], path: str) -> bool:
+    return path == "." or any(name == path or name.startswith(f"{path}/") for name in files)
 
 
 def _disagreement(case: Case) -> str | None:
-    """Verdict, codes and first bad seq follow from the levels."""
-    follows = expected_answer(case, None)
+    """A contradiction in `expected`: verdict, codes and first bad seq follow from the levels."""
+    derived = expected_answer(case, None)
     stated = {"codes": [], "first_bad_seq": None, **case.expected}
-    wrong = [name for name in ("verdict", "codes", "first_bad_seq") if stated[name] != follows[name]]
+    wrong = [name for name in ("verdict", "codes", "first_bad_seq") if stated[name] != derived[name]]
     return f"its expected {wrong[0]} does not follow from its levels" if wrong else None
 
 

@@ -11,46 +11,46 @@ import jsonschema
 import pytest
 
 from forum_conformance.results.badges import badges_of
-from forum_conformance.results.document import Edition, Occasion, json_lines, suite_document
+from forum_conformance.results.document import SuiteRun, SuiteVersion, json_lines, suite_document
 from forum_conformance.results.expected_failures import expected_failures_of
 from forum_conformance.results.html import html_of
 from forum_conformance.results.junit import junit_of
-from forum_conformance.results.summary import objections
+from forum_conformance.results.summary import find_objections
 from forum_conformance.results.text import text_of
 from forum_conformance.schemas import schema
-from forum_conformance.suite.case import case_of
+from forum_conformance.suite.case import parse_case
 from forum_conformance.suite.client import Reply
 from forum_conformance.suite.difference import Difference
-from forum_conformance.suite.result import Result, State, Tried, abandoned_difference, settle
+from forum_conformance.suite.result import Result, State, VectorOutcome, abandoned_difference, assign_states
 from suites.tiny_set import verify_case
-from unit.conformance.suite.cases import DIFFERENCE, reply, tried
+from unit.conformance.suite.cases import DIFFERENCE, outcome_of, reply
 
 HOSTILE = "\x1b[31m\x00\ud800<script>alert(1)</script>&]]>\ufffe"
 HOSTILE_IN_JSON = "\\u001b[31m\\u0000<U+D800><script>alert(1)</script>&]]><U+FFFE>"
-AGAIN = "forum-conformance test --entrypoint './verifier --quiet' --serve --role verify --filter ledger/bad"
-EDITION = Edition("1.2.3", "ab" * 32, "2026-01-02T03:04:05Z")
-OCCASION = Occasion("./verifier --quiet", ("--serve",), EDITION)
+RERUN_COMMAND = "forum-conformance test --entrypoint './verifier --quiet' --serve --role verify --filter ledger/bad"
+SUITE_VERSION = SuiteVersion("1.2.3", "ab" * 32, "2026-01-02T03:04:05Z")
+SUITE_RUN = SuiteRun("./verifier --quiet", ("--serve",), SUITE_VERSION)
 
 
-def ledger(name: str, level: int, *differences: Difference) -> Tried:
-    case = case_of(verify_case(f"ledger/{name}", level=level), {})
+def ledger(name: str, level: int, *differences: Difference) -> VectorOutcome:
+    case = parse_case(verify_case(f"ledger/{name}", level=level), {})
     answer = {"protocol": 1, "verdict": "valid", "message": HOSTILE}
-    return Tried(case, {"input": "run"}, {"verdict": "valid"}, Reply(answer, None, 0, 7, HOSTILE), differences)
+    return VectorOutcome(case, {"input": "run"}, {"verdict": "valid"}, Reply(answer, None, 0, 7, HOSTILE), differences)
 
 
 def results() -> list[Result]:
     """Return one result of each state."""
     refused = reply(None, status=33, problem=DIFFERENCE)
-    attempts = [
+    outcomes = [
         ledger("good", 1),
         ledger("bad", 2, Difference("codes", '["L201"]', HOSTILE)),
         ledger("known", 3, DIFFERENCE),
         ledger("better", 4),
-        tried("canonical/no", "canonicalize", reply("unsupported"), DIFFERENCE),
-        tried("proofs/a", "prove", refused, DIFFERENCE),
-        tried("proofs/b", "prove", None),
+        outcome_of("canonical/no", "canonicalize", reply("unsupported"), DIFFERENCE),
+        outcome_of("proofs/a", "prove", refused, DIFFERENCE),
+        outcome_of("proofs/b", "prove", None),
     ]
-    return settle(attempts, {"ledger/known": "bodies are not read", "ledger/better": "seals are not read"})
+    return assign_states(outcomes, {"ledger/known": "bodies are not read", "ledger/better": "seals are not read"})
 
 
 STATES = Counter(
@@ -65,7 +65,7 @@ def test_the_results_are_one_of_each_state() -> None:
 def test_each_line_of_jsonl_matches_its_schema() -> None:
     validator = jsonschema.Draft202012Validator(schema("conformance-result.schema.json"))
 
-    lines = json_lines(results(), OCCASION).splitlines()
+    lines = json_lines(results(), SUITE_RUN).splitlines()
 
     documents = [json.loads(line) for line in lines]
     for document in documents:
@@ -87,16 +87,16 @@ def test_each_line_of_jsonl_matches_its_schema() -> None:
         "exit_status": 0,
         "duration_ms": 7,
         "stderr": HOSTILE,
-        "again": AGAIN,
+        "again": RERUN_COMMAND,
     }
 
 
 def test_the_whole_document_counts_by_role_and_level() -> None:
-    found = objections(results(), ())
+    objections = find_objections(results(), ())
 
-    document = suite_document(results(), OCCASION, found, was_interrupted=False)
+    document = suite_document(results(), SUITE_RUN, objections, was_interrupted=False)
 
-    assert (document["passed"], document["objections"]) == (False, found)
+    assert (document["passed"], document["objections"]) == (False, objections)
     assert document["suite"] == {"version": "1.2.3", "manifest_sha256": "ab" * 32, "at": "2026-01-02T03:04:05Z"}
     tallies = {(tally["role"], tally["level"]): tally["counts"]["passed"] for tally in document["tallies"]}
     assert tallies == {
@@ -110,19 +110,19 @@ def test_the_whole_document_counts_by_role_and_level() -> None:
     }
 
 
-def test_text_shows_the_request_the_difference_the_requirement_and_the_command_to_repeat_it() -> None:
+def test_text_shows_the_request_the_difference_the_requirement_and_the_command_to_run_it_again() -> None:
     bad = [result for result in results() if result.case.id == "ledger/bad"]
 
-    assert text_of(bad, OCCASION, objections(bad, ()), total=1).splitlines() == [
+    assert text_of(bad, SUITE_RUN, find_objections(bad, ()), total=1).splitlines() == [
         "failed ledger/bad: The title of ledger/bad.",
-        '  asked       verify {"input": "run"}',
+        '  request     verify {"input": "run"}',
         "  differs     codes",
         '              expected ["L201"]',
-        "              came     <U+001B>[31m<U+0000><U+D800><script>alert(1)</script>&]]><U+FFFE>",
+        "              got      <U+001B>[31m<U+0000><U+D800><script>alert(1)</script>&]]><U+FFFE>",
         f'  answer      {{"protocol": 1, "verdict": "valid", "message": "{HOSTILE_IN_JSON}"}}',
         "  required by LEDGER-LINE-005, docs/spec/ledger.md",
         "  stderr      <U+001B>[31m<U+0000><U+D800><script>alert(1)</script>&]]><U+FFFE>",
-        f"  ask again   {AGAIN}",
+        f"  run again   {RERUN_COMMAND}",
         "",
         "                      passed  failed  unsupported  expected failures",
         "verify                     0       1            0                  0",
@@ -133,7 +133,7 @@ def test_text_shows_the_request_the_difference_the_requirement_and_the_command_t
 
 def test_text_counts_every_role() -> None:
     *_, heading, canonicalize, verify, one, two, three, four, prove, conclusion = text_of(
-        results(), OCCASION, objections(results(), ()), total=7
+        results(), SUITE_RUN, find_objections(results(), ()), total=7
     ).splitlines()
 
     assert [re.split(r"  +", line.strip()) for line in (canonicalize, verify, one, two, three, four, prove)] == [
@@ -158,17 +158,17 @@ def test_text_counts_every_role() -> None:
             4,
             "passed: 1 of 4 vectors, 1 failed as expected, 2 of roles that are not offered",
         ),
-        (["ledger/good"], 9, "interrupted: 1 of 9 vectors were asked"),
+        (["ledger/good"], 9, "interrupted: 1 of 9 vectors were run"),
     ],
 )
 def test_the_last_line_of_text_is_the_conclusion(ids: list[str], total: int, conclusion: str) -> None:
-    chosen = [result for result in results() if result.case.id in ids]
+    selected = [result for result in results() if result.case.id in ids]
 
-    assert text_of(chosen, OCCASION, objections(chosen, ()), total=total).splitlines()[-1] == conclusion
+    assert text_of(selected, SUITE_RUN, find_objections(selected, ()), total=total).splitlines()[-1] == conclusion
 
 
 def test_junit_has_a_suite_per_area_and_skips_expected_failures() -> None:
-    top = ElementTree.fromstring(junit_of(results(), OCCASION))  # noqa: S314 - our own
+    top = ElementTree.fromstring(junit_of(results(), SUITE_RUN))  # noqa: S314 - our own
 
     suites = {suite.get("name"): suite.attrib for suite in top}
     assert top.attrib == {
@@ -220,8 +220,8 @@ class Page(HTMLParser):
         return [attributes.get("data-state") for name, attributes in self.elements if name == tag]
 
 
-def page(chosen: list[Result], total: int = 7) -> Page:
-    return Page(html_of(chosen, OCCASION, objections(chosen, ()), total=total))
+def page(selected: list[Result], total: int = 7) -> Page:
+    return Page(html_of(selected, SUITE_RUN, find_objections(selected, ()), total=total))
 
 
 def test_the_page_is_well_formed_with_every_vector_and_a_filter_per_state() -> None:
@@ -239,7 +239,7 @@ def test_the_page_expands_failures() -> None:
 
 
 def test_the_page_is_self_contained_and_escapes_output_of_the_program() -> None:
-    text = html_of(results(), OCCASION, [], total=7)
+    text = html_of(results(), SUITE_RUN, [], total=7)
     parsed = Page(text)
 
     assert [tag for tag, _ in parsed.elements if tag in ("script", "link", "img", "iframe")] == ["script"]
@@ -250,13 +250,13 @@ def test_the_page_is_self_contained_and_escapes_output_of_the_program() -> None:
 
 
 def test_the_page_reports_an_interruption() -> None:
-    assert any("Interrupted: 1 of 7 vectors were asked." in text for text in page(results()[1:2]).texts)
+    assert any("Interrupted: 1 of 7 vectors were run." in text for text in page(results()[1:2]).texts)
 
 
 def test_the_page_shows_the_time_and_the_version_of_the_suite() -> None:
     text = "".join(page(results()).texts)
 
-    assert "Asked at 2026-01-02T03:04:05Z by forum-conformance 1.2.3" in text
+    assert "Run at 2026-01-02T03:04:05Z with forum-conformance 1.2.3" in text
     assert "ab" * 32 in text
 
 
@@ -264,53 +264,53 @@ def test_the_page_can_be_searched() -> None:
     searches = [attributes["type"] for tag, attributes in page(results()).elements if tag == "input"]
 
     assert searches == ["search"]
-    assert 'search.addEventListener("input", show)' in html_of(results(), OCCASION, [], total=7)
+    assert 'search.addEventListener("input", show)' in html_of(results(), SUITE_RUN, [], total=7)
 
 
 def test_many_failures_are_shortened_to_a_line_each() -> None:
-    many = settle([ledger(f"v{number:03}", 2, DIFFERENCE) for number in range(300)], {})
+    many = assign_states([ledger(f"v{number:03}", 2, DIFFERENCE) for number in range(300)], {})
 
-    lines = text_of(many, OCCASION, objections(many, ()), total=300).splitlines()
+    lines = text_of(many, SUITE_RUN, find_objections(many, ()), total=300).splitlines()
 
-    assert sum(line.startswith("  ask again") for line in lines) == 20
+    assert sum(line.startswith("  run again") for line in lines) == 20
     assert sum(line.startswith("failed ledger/") for line in lines) == 220
     assert "failed ledger/v020: verdict" in lines
     assert "and 80 more; --jsonl FILE and --html FILE write all of them in full" in lines
     assert lines[-1] == "not passed: 300 vectors failed"
 
 
-def test_vectors_that_were_not_tried_are_reported_once() -> None:
+def test_vectors_that_were_not_run_are_reported_once() -> None:
     difference = abandoned_difference(DIFFERENCE, 20)
-    many = settle([tried(f"ledger/v{number}", "verify", None, difference) for number in range(9)], {})
+    many = assign_states([outcome_of(f"ledger/v{number}", "verify", None, difference) for number in range(9)], {})
 
-    text = text_of(many, OCCASION, objections(many, ()), total=9)
+    text = text_of(many, SUITE_RUN, find_objections(many, ()), total=9)
 
     assert "failed ledger/v1" not in text
     assert text.splitlines()[-1] == (
-        "not passed: not asked are 9 of verify: the first 20 vectors of the role all failed in the same way: "
+        "not passed: 9 vectors of verify not run: the first 20 vectors of the role all failed in the same way: "
         'verdict: "invalid"'
     )
 
 
-def test_expected_failures_have_the_difference_as_reason_and_keep_given_reasons() -> None:
-    reasons = {"ledger/known": "bodies are not read", "ledger/better": "seals are not read", "runs/later": "not asked"}
+def test_expected_failures_have_the_difference_as_reason_and_keep_existing_reasons() -> None:
+    reasons = {"ledger/known": "bodies are not read", "ledger/better": "seals are not read", "runs/later": "not run"}
 
     assert expected_failures_of(results(), reasons).splitlines() == [
         "canonical/no: unsupported",
-        'ledger/bad: codes: expected ["L201"], came <U+001B>[31m<U+0000><U+D800><script>alert(1)</script>&]]><U+FFFE>',
+        'ledger/bad: codes: expected ["L201"], got <U+001B>[31m<U+0000><U+D800><script>alert(1)</script>&]]><U+FFFE>',
         "ledger/known: bodies are not read",
-        "runs/later: not asked",
+        "runs/later: not run",
     ]
 
 
 def only_level_1(*differences: Difference) -> list[Result]:
-    return settle([ledger("one", 1), ledger("four", 4, *differences)], {})
+    return assign_states([ledger("one", 1), ledger("four", 4, *differences)], {})
 
 
 def test_vectors_of_other_levels_are_counted_separately() -> None:
-    occasion = Occasion("./verifier", (), EDITION, frozenset({1, 2}))
+    suite_run = SuiteRun("./verifier", (), SUITE_VERSION, frozenset({1, 2}))
 
-    lines = text_of(only_level_1(), occasion, [], total=2).splitlines()
+    lines = text_of(only_level_1(), suite_run, [], total=2).splitlines()
 
     assert [re.split(r"  +", line.strip())[:3] for line in lines[1:-1]] == [
         ["verify levels 1,2", "1", "0"],
@@ -320,7 +320,7 @@ def test_vectors_of_other_levels_are_counted_separately() -> None:
     assert lines[-1] == "passed: 1 of 1 vectors, and 1 of other levels"
 
 
-def test_a_badge_counts_the_requested_levels_and_is_red_if_another_vector_failed() -> None:
+def test_a_badge_counts_the_requested_levels_and_is_red_if_a_vector_of_another_level_failed() -> None:
     good, bad = (badges_of(chosen, frozenset({1, 2})) for chosen in (only_level_1(), only_level_1(DIFFERENCE)))
 
     assert [badge(files, "verify")["message"] for files in (good, bad)] == ["1 of 1", "1 of 1"]
@@ -341,8 +341,8 @@ def test_there_is_a_badge_for_each_role_and_level() -> None:
         "message": "1 of 1",
         "color": "brightgreen",
     }
-    colours = {name: badge(files, name)["color"] for name in (file.partition(".")[0] for file in files)}
-    assert colours == {
+    colors = {name: badge(files, name)["color"] for name in (file.partition(".")[0] for file in files)}
+    assert colors == {
         "canonicalize": "red",
         "verify": "red",
         "verify-level-1": "brightgreen",

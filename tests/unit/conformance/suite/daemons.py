@@ -38,13 +38,13 @@ time.sleep(3600)
 """
 
 
-def runs(path: Path) -> bool:
+def is_daemon_running(path: Path) -> bool:
     """Return whether the process whose id is in the file is running."""
     return is_running(int(path.read_text()))
 
 
-def kill(path: Path) -> None:
-    """End the daemon of a failed test."""
-    if path.exists() and runs(path):
+def kill_daemon(path: Path) -> None:
+    """Kill the daemon that a failed test left behind."""
+    if path.exists() and is_daemon_running(path):
         with suppress(ProcessLookupError):
             os.kill(int(path.read_text()), signal.SIGKILL)

@@ -6,11 +6,11 @@ from forum_conformance.suite.answer import BadAnswer, read_answer
 from forum_conformance.suite.difference import Difference
 
 
-def read(data: bytes, *, repeats_id: bool = False) -> object:
-    return read_answer(data, id_="area/name", repeats_id=repeats_id)
+def read(data: bytes, *, requires_id: bool = False) -> object:
+    return read_answer(data, id_="area/name", requires_id=requires_id)
 
 
-def test_an_answer_may_have_surrounding_whitespace_and_further_members() -> None:
+def test_an_answer_may_have_surrounding_whitespace_and_extra_members() -> None:
     data = b'\n {"protocol": 1, "verdict": "valid", "x": [1]}\n\n'
 
     assert read(data) == {"protocol": 1, "verdict": "valid", "x": [1]}
@@ -68,9 +68,9 @@ def test_an_answer_must_match_its_schema(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "expected", "came"),
+    ("data", "expected", "actual"),
     [
-        (b'{"protocol":1}', "a member 'verdict'", 'none: {"protocol": 1}'),
+        (b'{"protocol":1}', "a member 'verdict'", 'no such member: {"protocol": 1}'),
         (b'{"protocol":2,"verdict":"valid"}', "protocol: 1", "protocol: 2"),
         (
             b'{"protocol":1,"verdict":"yes"}',
@@ -99,15 +99,15 @@ def test_an_answer_must_match_its_schema(data: bytes) -> None:
         ),
     ],
 )
-def test_a_schema_error_names_the_member_and_shows_its_value(data: bytes, expected: str, came: str) -> None:
+def test_a_schema_error_names_the_member_and_shows_its_value(data: bytes, expected: str, actual: str) -> None:
     with pytest.raises(BadAnswer) as caught:
         read(data)
 
-    assert caught.value.difference == Difference("answer", expected, came)
+    assert caught.value.difference == Difference("answer", expected, actual)
 
 
 @pytest.mark.parametrize(
-    ("data", "came"),
+    ("data", "actual"),
     [
         (b"all is well", "all is well (invalid JSON at character 0)"),
         (b'{"protocol":1} done', '{"protocol":1} done (extra data after the JSON value at character 15)'),
@@ -116,21 +116,21 @@ def test_a_schema_error_names_the_member_and_shows_its_value(data: bytes, expect
         (b'{"a":NaN}', '{"a":NaN} (NaN is not JSON)'),
     ],
 )
-def test_invalid_json_is_explained(data: bytes, came: str) -> None:
+def test_invalid_json_is_explained(data: bytes, actual: str) -> None:
     with pytest.raises(BadAnswer) as caught:
         read(data)
 
-    assert caught.value.difference.came == came
+    assert caught.value.difference.actual == actual
 
 
 def test_an_id_in_an_answer_must_equal_the_requests() -> None:
     with pytest.raises(BadAnswer) as caught:
         read(b'{"protocol":1,"verdict":"valid","id":"area/other"}')
 
-    assert caught.value.difference.came == '"area/other"'
+    assert caught.value.difference.actual == '"area/other"'
 
 
 def test_an_id_is_required_if_one_process_answers_all_requests() -> None:
-    assert read(b'{"protocol":1,"verdict":"valid","id":"area/name"}', repeats_id=True)
+    assert read(b'{"protocol":1,"verdict":"valid","id":"area/name"}', requires_id=True)
     with pytest.raises(BadAnswer):
-        read(b'{"protocol":1,"verdict":"valid"}', repeats_id=True)
+        read(b'{"protocol":1,"verdict":"valid"}', requires_id=True)

@@ -58,7 +58,7 @@ def test_levels_are_compared_if_the_answer_has_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "came", "difference"),
+    ("expected", "actual", "difference"),
     [
         (
             b"[1]",
@@ -87,23 +87,23 @@ def test_levels_are_compared_if_the_answer_has_them() -> None:
         ),
     ],
 )
-def test_the_first_different_byte_is_shown(expected: bytes, came: bytes, difference: Difference) -> None:
-    assert byte_difference("output", expected, came) == difference
+def test_the_first_different_byte_is_shown(expected: bytes, actual: bytes, difference: Difference) -> None:
+    assert byte_difference("output", expected, actual) == difference
     assert byte_difference("output", expected, expected) is None
 
 
 @pytest.mark.parametrize(
-    ("came", "difference"),
+    ("actual", "difference"),
     [
         (b"one\ntwice\nthree\n", Difference("ledger.jsonl, line 2", "two", "twice")),
-        (b"one\ntwo\n", Difference("ledger.jsonl, line 3", "three", "the end")),
-        (b"one\ntwo\nthree\nfour\n", Difference("ledger.jsonl, line 4", "the end", "four")),
-        (b"", Difference("ledger.jsonl, line 1", "one", "the end")),
+        (b"one\ntwo\n", Difference("ledger.jsonl, line 3", "three", "the end of the file")),
+        (b"one\ntwo\nthree\nfour\n", Difference("ledger.jsonl, line 4", "the end of the file", "four")),
+        (b"", Difference("ledger.jsonl, line 1", "one", "the end of the file")),
         (b"one\ntwo\nthree", Difference("ledger.jsonl, line 3", "ends with LF", "has no LF")),
     ],
 )
-def test_the_first_different_line_is_shown(came: bytes, difference: Difference) -> None:
-    assert line_difference("ledger.jsonl", b"one\ntwo\nthree\n", came) == difference
+def test_the_first_different_line_is_shown(actual: bytes, difference: Difference) -> None:
+    assert line_difference("ledger.jsonl", b"one\ntwo\nthree\n", actual) == difference
 
 
 def test_a_long_line_is_shortened_around_the_difference() -> None:
@@ -113,7 +113,7 @@ def test_a_long_line_is_shortened_around_the_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "came", "difference"),
+    ("expected", "actual", "difference"),
     [
         ({"a": [1, 2]}, {"a": [1, 3]}, Difference("output /a/1", "2", "3")),
         ({"a": 1}, {"a": True}, Difference("output /a", "1", "true")),
@@ -124,8 +124,8 @@ def test_a_long_line_is_shortened_around_the_difference() -> None:
         ({"a": [{}], "b": "c"}, {"b": "c", "a": [{}]}, None),
     ],
 )
-def test_the_first_different_member_is_shown(expected: Any, came: Any, difference: Difference | None) -> None:
-    assert value_difference("output ", expected, came) == difference
+def test_the_first_different_member_is_shown(expected: Any, actual: Any, difference: Difference | None) -> None:
+    assert value_difference("output ", expected, actual) == difference
 
 
 BYTES = st.binary(max_size=20) | st.lists(st.sampled_from([b"a", b"b", b"\n"]), max_size=8).map(b"".join)
@@ -137,13 +137,13 @@ VALUES = st.recursive(
 
 
 @given(BYTES, BYTES)
-def test_files_differ_exactly_if_their_bytes_do(expected: bytes, came: bytes) -> None:
-    assert (byte_difference("output", expected, came) is None) is (expected == came)
-    assert (line_difference("output", expected, came) is None) is (expected == came)
+def test_files_differ_if_and_only_if_their_bytes_differ(expected: bytes, actual: bytes) -> None:
+    assert (byte_difference("output", expected, actual) is None) is (expected == actual)
+    assert (line_difference("output", expected, actual) is None) is (expected == actual)
 
 
 @given(VALUES, VALUES)
-def test_values_differ_exactly_if_their_json_does(expected: Any, came: Any) -> None:
-    is_same = json.dumps(expected, sort_keys=True) == json.dumps(came, sort_keys=True)
+def test_values_differ_if_and_only_if_their_json_differs(expected: Any, actual: Any) -> None:
+    is_same = json.dumps(expected, sort_keys=True) == json.dumps(actual, sort_keys=True)
 
-    assert (value_difference("output ", expected, came) is None) is is_same
+    assert (value_difference("output ", expected, actual) is None) is is_same

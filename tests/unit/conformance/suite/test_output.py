@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from forum_conformance.suite.difference import Difference
-from forum_conformance.suite.output import NotAFile, Written, output_differences, read_written
+from forum_conformance.suite.output import NotAFile, Output, output_differences, read_output
 from unit.conformance.suite.cases import make_case
 
 RUN = make_case("run", {"action": "run", "input": "w.yaml"})
@@ -15,12 +15,12 @@ PROOF = make_case("prove", {"action": "inclusion", "input": "ledger.jsonl"})
 
 
 @pytest.mark.parametrize(
-    ("expected", "came", "differences"),
+    ("expected", "actual", "differences"),
     [
         (b"{}", b"{}", []),
         (None, None, []),
-        (b"{}", None, [Difference("output", "a file", "nothing is written")]),
-        (None, b"{}", [Difference("output", "nothing is written", "a file")]),
+        (b"{}", None, [Difference("output", "a file", "no output")]),
+        (None, b"{}", [Difference("output", "no output", "a file")]),
         (b"{}", {"outputs/a": b""}, [Difference("output", "a file", "a directory")]),
         (
             b"{}",
@@ -29,8 +29,8 @@ PROOF = make_case("prove", {"action": "inclusion", "input": "ledger.jsonl"})
         ),
     ],
 )
-def test_a_file_is_compared_by_its_bytes(expected: Written, came: Written, differences: list[Difference]) -> None:
-    assert output_differences(COMPILE, expected, came) == differences
+def test_a_file_is_compared_by_its_bytes(expected: Output, actual: Output, differences: list[Difference]) -> None:
+    assert output_differences(COMPILE, expected, actual) == differences
 
 
 def test_a_proof_is_compared_as_a_value() -> None:
@@ -42,9 +42,9 @@ def test_a_proof_is_compared_as_a_value() -> None:
 
 def test_the_first_different_file_of_a_run_directory_is_shown() -> None:
     expected = {"ledger.jsonl": b"a\nb\n", "wave-plan.json": b"{}", "outputs/x": b"1"}
-    came = {"ledger.jsonl": b"a\nc\n", "wave-plan.json": b"{}", "bodies.tar": b""}
+    actual = {"ledger.jsonl": b"a\nc\n", "wave-plan.json": b"{}", "bodies.tar": b""}
 
-    assert output_differences(RUN, expected, came) == [
+    assert output_differences(RUN, expected, actual) == [
         Difference("ledger.jsonl, line 2", "b", "c"),
         Difference("other files", "as in the vector", "bodies.tar, outputs/x also differ"),
     ]
@@ -63,18 +63,18 @@ def test_only_files_of_a_run_directory_that_must_be_equal_are_read(tmp_path: Pat
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(name.encode())
 
-    assert read_written(tmp_path) == {"ledger.jsonl": b"ledger.jsonl", "outputs/deep/a.txt": b"outputs/deep/a.txt"}
+    assert read_output(tmp_path) == {"ledger.jsonl": b"ledger.jsonl", "outputs/deep/a.txt": b"outputs/deep/a.txt"}
 
 
 def test_a_missing_output_is_none(tmp_path: Path) -> None:
-    assert read_written(tmp_path / "result") is None
+    assert read_output(tmp_path / "result") is None
 
 
 def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "result")
 
     with pytest.raises(NotAFile, match="'result' is neither a file nor a directory"):
-        read_written(tmp_path / "result")
+        read_output(tmp_path / "result")
 
 
 def test_a_symlink_in_a_run_directory_is_refused(tmp_path: Path) -> None:
@@ -83,4 +83,4 @@ def test_a_symlink_in_a_run_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run" / "ledger.jsonl").symlink_to(tmp_path / "target")
 
     with pytest.raises(NotAFile, match=r"ledger\.jsonl"):
-        read_written(tmp_path / "run")
+        read_output(tmp_path / "run")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from forum_conformance.suite.client import status_text, words_of
-from forum_conformance.suite.process import MAX_ANSWER, CannotStart, Ending, Process
+from forum_conformance.suite.client import absolute_command, status_text
+from forum_conformance.suite.process import MAX_ANSWER_BYTES, CannotStart, Ending, Process
 from suites.processes import is_running, wait_until_gone
 
 PATIENCE_S = 120.0
@@ -25,7 +25,7 @@ def start(code: str, folder: Path, stop: threading.Event | None = None) -> Proce
 def test_a_program_reads_its_whole_input_and_answers(tmp_path: Path) -> None:
     process = start("import sys; print(len(sys.stdin.read())); sys.stderr.write('note')", tmp_path)
 
-    ending = process.exchange(b"x" * 1_000_000, timeout_s=PATIENCE_S, one_line=False)
+    ending = process.exchange(b"x" * 1_000_000, timeout_s=PATIENCE_S, is_line_mode=False)
 
     assert (ending, process.end(), process.stdout, process.stderr) == (Ending.ENDED, 0, b"1000000\n", "note")
 
@@ -33,7 +33,7 @@ def test_a_program_reads_its_whole_input_and_answers(tmp_path: Path) -> None:
 def test_a_program_may_answer_without_reading(tmp_path: Path) -> None:
     process = start("import os; os.close(0); print('answer')", tmp_path)
 
-    ending = process.exchange(b"x" * 1_000_000, timeout_s=PATIENCE_S, one_line=False)
+    ending = process.exchange(b"x" * 1_000_000, timeout_s=PATIENCE_S, is_line_mode=False)
 
     assert (ending, process.end(), process.stdout) == (Ending.ENDED, 0, b"answer\n")
 
@@ -43,7 +43,7 @@ def test_a_program_can_answer_several_lines(tmp_path: Path) -> None:
 
     for text in (b"one\n", b"two\n"):
         process.stdout = b""
-        assert process.exchange(text, timeout_s=PATIENCE_S, one_line=True) is Ending.LINE
+        assert process.exchange(text, timeout_s=PATIENCE_S, is_line_mode=True) is Ending.LINE
         assert process.stdout == text.upper()
     assert process.close_input(timeout_s=PATIENCE_S) == 0
     assert process.end() == 0
@@ -52,29 +52,29 @@ def test_a_program_can_answer_several_lines(tmp_path: Path) -> None:
 def test_a_program_that_hangs_is_killed(tmp_path: Path) -> None:
     process = start("import time; time.sleep(3600)", tmp_path)
 
-    assert process.exchange(b"", timeout_s=0.1, one_line=False) is Ending.TIMEOUT
+    assert process.exchange(b"", timeout_s=0.1, is_line_mode=False) is Ending.TIMEOUT
     assert process.end() is None
 
 
 def test_a_program_that_closes_its_output_and_hangs_is_killed(tmp_path: Path) -> None:
     process = start("import os, time; os.close(1); os.close(2); time.sleep(3600)", tmp_path)
 
-    assert process.exchange(b"", timeout_s=0.5, one_line=False) is Ending.TIMEOUT
+    assert process.exchange(b"", timeout_s=0.5, is_line_mode=False) is Ending.TIMEOUT
     assert process.end() is None
 
 
 def test_a_program_that_writes_too_much_is_killed(tmp_path: Path) -> None:
     process = start("import sys\nwhile True: sys.stdout.write('x' * 65536)", tmp_path)
 
-    assert process.exchange(b"", timeout_s=PATIENCE_S, one_line=False) is Ending.TOO_MUCH
-    assert len(process.stdout) > MAX_ANSWER
+    assert process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=False) is Ending.TOO_LONG
+    assert len(process.stdout) > MAX_ANSWER_BYTES
     process.end()
 
 
 def test_the_end_of_standard_error_is_kept(tmp_path: Path) -> None:
     process = start("import sys\nfor n in range(200_000): sys.stderr.write(f'{n}\\n')", tmp_path)
 
-    process.exchange(b"", timeout_s=PATIENCE_S, one_line=False)
+    process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=False)
     process.end()
 
     assert len(process.stderr) == 4096
@@ -84,7 +84,7 @@ def test_the_end_of_standard_error_is_kept(tmp_path: Path) -> None:
 def test_child_processes_are_killed_with_the_program(tmp_path: Path) -> None:
     code = "import subprocess, time; print(subprocess.Popen(['sleep', '3600']).pid, flush=True); time.sleep(3600)"
     process = start(code, tmp_path)
-    process.exchange(b"", timeout_s=PATIENCE_S, one_line=True)
+    process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=True)
     child = int(process.stdout)
 
     assert is_running(child)
@@ -95,14 +95,14 @@ def test_child_processes_are_killed_with_the_program(tmp_path: Path) -> None:
 def test_a_leftover_process_does_not_delay_the_end(tmp_path: Path) -> None:
     process = start("import subprocess; print(subprocess.Popen(['sleep', '3600']).pid)", tmp_path)
 
-    ending = process.exchange(b"", timeout_s=PATIENCE_S, one_line=False)
+    ending = process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=False)
 
     assert (ending, process.end()) == (Ending.ENDED, 0)
     wait_until_gone(int(process.stdout))
 
 
 class SelectBeforeAnswer:
-    """A selector that returns nothing, after the program has answered and ended."""
+    """A selector that lets the program answer and exit, and then returns no events once."""
 
     def __init__(self, selector: selectors.BaseSelector, pid: int, go: Path) -> None:
         self._selector = selector
@@ -128,19 +128,19 @@ def test_output_between_the_last_select_and_the_end_is_not_lost(tmp_path: Path) 
     selector: Any = SelectBeforeAnswer(process._selector, process._popen.pid, tmp_path / "go")
     process._selector = selector
 
-    ending = process.exchange(b"", timeout_s=PATIENCE_S, one_line=False)
+    ending = process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=False)
 
     assert (ending, process.end(), process.stdout) == (Ending.ENDED, 0, b"answer\n")
 
 
 def test_no_answer_of_many_concurrent_programs_is_lost(tmp_path: Path) -> None:
-    def ask(_: int) -> tuple[int | None, bytes]:
+    def run_program(_: int) -> tuple[int | None, bytes]:
         process = Process(("sh", "-c", "cat >&2; echo answer"), folder=tmp_path, stop=threading.Event())
-        process.exchange(b"{}\n", timeout_s=PATIENCE_S, one_line=False)
+        process.exchange(b"{}\n", timeout_s=PATIENCE_S, is_line_mode=False)
         return process.end(), process.stdout
 
     with ThreadPoolExecutor(64) as pool:
-        results = Counter(pool.map(ask, range(400)))
+        results = Counter(pool.map(run_program, range(400)))
 
     assert results == {(0, b"answer\n"): 400}
 
@@ -150,7 +150,7 @@ def test_a_stopped_suite_does_not_wait_for_the_program(tmp_path: Path) -> None:
     process = start("import time; time.sleep(3600)", tmp_path, stop)
     stop.set()
 
-    assert process.exchange(b"", timeout_s=PATIENCE_S, one_line=False) is Ending.STOPPED
+    assert process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=False) is Ending.STOPPED
     process.end()
 
 
@@ -173,7 +173,7 @@ def test_existing_paths_in_a_command_become_absolute(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "verifier").touch()
 
-    assert words_of(("node", "main.js", "bin/verifier", "conform", "-x.y", "a/b"), tmp_path) == (
+    assert absolute_command(("node", "main.js", "bin/verifier", "conform", "-x.y", "a/b"), tmp_path) == (
         "node",
         f"{tmp_path}/main.js",
         f"{tmp_path}/bin/verifier",

@@ -1,4 +1,4 @@
-"""Changes that a program makes to its input folder are detected, and affect only its own vector."""
+"""Changes that a program makes to its copy of a vector are detected, and affect only that vector."""
 
 import os
 import shutil
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from forum_conformance.suite.output import NotAFile, read_written
-from forum_conformance.suite.scratch import Place, place_for
+from forum_conformance.suite.output import NotAFile, read_output
+from forum_conformance.suite.scratch import ScratchCopy, scratch_copy
 from forum_conformance.suite.vectors import Vectors
 from suites.tiny_set import canonicalize_case, verify_case, write_set
 
-ALL = ["run/bodies.tar", "run/ledger.jsonl"]
+ALL_FILES = ["run/bodies.tar", "run/ledger.jsonl"]
 
 
 @pytest.fixture
@@ -28,72 +28,74 @@ def vectors(tmp_path: Path) -> Vectors:
 
 
 @pytest.fixture
-def place(vectors: Vectors, scratch: Path) -> Iterator[Place]:
-    with place_for(vectors.cases["a/a"], vectors, scratch) as found:
-        yield found
+def copy(vectors: Vectors, scratch: Path) -> Iterator[ScratchCopy]:
+    with scratch_copy(vectors.cases["a/a"], vectors, scratch) as copy:
+        yield copy
 
 
-def enlarge(place: Place) -> None:
-    # A sparse file: larger than any memory, and as small on disk as before.
-    os.truncate(place.folder / "run/ledger.jsonl", 1 << 43)
+def enlarge(copy: ScratchCopy) -> None:
+    # A sparse file: larger than any memory, but no larger on disk than before.
+    os.truncate(copy.folder / "run/ledger.jsonl", 1 << 43)
 
 
-def replace_file_by_link(place: Place) -> None:
-    (place.folder / "run/ledger.jsonl").rename(place.output)
-    (place.folder / "run/ledger.jsonl").symlink_to(place.output)
+def replace_file_by_link(copy: ScratchCopy) -> None:
+    (copy.folder / "run/ledger.jsonl").rename(copy.output)
+    (copy.folder / "run/ledger.jsonl").symlink_to(copy.output)
 
 
-def replace_file_by_pipe(place: Place) -> None:
-    (place.folder / "run/ledger.jsonl").unlink()
-    os.mkfifo(place.folder / "run/ledger.jsonl")
+def replace_file_by_pipe(copy: ScratchCopy) -> None:
+    (copy.folder / "run/ledger.jsonl").unlink()
+    os.mkfifo(copy.folder / "run/ledger.jsonl")
 
 
-def replace_folder_by_link(place: Place) -> None:
+def replace_folder_by_link(copy: ScratchCopy) -> None:
     """The link's target has the same files."""
-    place.folder.rename(place.folder.parent / "target")
-    place.folder.symlink_to(place.folder.parent / "target")
+    copy.folder.rename(copy.folder.parent / "target")
+    copy.folder.symlink_to(copy.folder.parent / "target")
 
 
-def replace_all_by_link(place: Place) -> None:
-    top = place.folder.parent
+def replace_all_by_link(copy: ScratchCopy) -> None:
+    top = copy.folder.parent
     top.rename(top.parent / "target")
     top.symlink_to(top.parent / "target")
 
 
-def replace_folder_by_file(place: Place) -> None:
-    shutil.rmtree(place.folder)
-    place.folder.write_bytes(b"")
+def replace_folder_by_file(copy: ScratchCopy) -> None:
+    shutil.rmtree(copy.folder)
+    copy.folder.write_bytes(b"")
 
 
 @pytest.mark.parametrize(
-    ("spoil", "changed"),
+    ("change", "changed_files"),
     [
         (lambda _: None, []),
-        (lambda place: (place.folder / "run/ledger.jsonl").write_bytes(b"[]\n"), ["run/ledger.jsonl"]),
-        (lambda place: (place.folder / "more").write_bytes(b""), ["more"]),
+        (lambda copy: (copy.folder / "run/ledger.jsonl").write_bytes(b"[]\n"), ["run/ledger.jsonl"]),
+        (lambda copy: (copy.folder / "more").write_bytes(b""), ["more"]),
         (enlarge, ["run/ledger.jsonl"]),
         (replace_file_by_link, ["run/ledger.jsonl"]),
         (replace_file_by_pipe, ["run/ledger.jsonl"]),
-        (replace_folder_by_link, ALL),
-        (replace_all_by_link, ALL),
-        (replace_folder_by_file, ALL),
-        (lambda place: shutil.rmtree(place.folder), ALL),
-        (lambda place: shutil.rmtree(place.folder.parent), ALL),
-        (lambda place: shutil.rmtree(place.folder.parent.parent), ALL),
+        (replace_folder_by_link, ALL_FILES),
+        (replace_all_by_link, ALL_FILES),
+        (replace_folder_by_file, ALL_FILES),
+        (lambda copy: shutil.rmtree(copy.folder), ALL_FILES),
+        (lambda copy: shutil.rmtree(copy.folder.parent), ALL_FILES),
+        (lambda copy: shutil.rmtree(copy.folder.parent.parent), ALL_FILES),
     ],
 )
-def test_changed_files_are_reported(place: Place, spoil: Callable[[Place], None], changed: list[str]) -> None:
-    spoil(place)
+def test_changed_files_are_reported(
+    copy: ScratchCopy, change: Callable[[ScratchCopy], None], changed_files: list[str]
+) -> None:
+    change(copy)
 
-    assert place.changed() == changed
+    assert copy.changed_files() == changed_files
 
 
 def test_the_next_vector_gets_a_folder_after_everything_was_removed(vectors: Vectors, scratch: Path) -> None:
-    with place_for(vectors.cases["a/a"], vectors, scratch):
+    with scratch_copy(vectors.cases["a/a"], vectors, scratch):
         shutil.rmtree(scratch)
 
-    with place_for(vectors.cases["b/b"], vectors, scratch) as place:
-        assert (place.folder / "input.json").read_bytes() == b"[1.0]"
+    with scratch_copy(vectors.cases["b/b"], vectors, scratch) as copy:
+        assert (copy.folder / "input.json").read_bytes() == b"[1.0]"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can read every file")
@@ -105,16 +107,16 @@ def test_an_unreadable_file_is_reported(tmp_path: Path, unreadable: str) -> None
     (tmp_path / "run" / unreadable).chmod(0)
 
     with pytest.raises(NotAFile, match=f"'{unreadable}' cannot be read: Permission denied") as raised:
-        read_written(tmp_path / "run")
+        read_output(tmp_path / "run")
 
-    assert (raised.value.place, raised.value.came) == (unreadable, "cannot be read: Permission denied")
+    assert (raised.value.place, raised.value.description) == (unreadable, "cannot be read: Permission denied")
 
 
 def test_an_output_below_a_file_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "top").write_bytes(b"")
 
     with pytest.raises(NotAFile, match="'result' cannot be read: Not a directory"):
-        read_written(tmp_path / "top" / "result")
+        read_output(tmp_path / "top" / "result")
 
 
 def test_the_total_size_of_read_files_is_limited(tmp_path: Path) -> None:
@@ -123,7 +125,7 @@ def test_the_total_size_of_read_files_is_limited(tmp_path: Path) -> None:
         (tmp_path / "outputs" / name).write_bytes(b"")
         os.truncate(tmp_path / "outputs" / name, 1 << 40)
 
-    read = read_written(tmp_path)
+    output = read_output(tmp_path)
 
-    assert isinstance(read, dict)
-    assert {name: len(data) for name, data in read.items()} == {"outputs/a": 1 << 26, "outputs/b": 0, "outputs/c": 0}
+    assert isinstance(output, dict)
+    assert {name: len(data) for name, data in output.items()} == {"outputs/a": 1 << 26, "outputs/b": 0, "outputs/c": 0}

@@ -2,14 +2,14 @@
 
 import pytest
 
-from forum_conformance.suite.case import case_of
+from forum_conformance.suite.case import parse_case
 from forum_conformance.suite.expected_failures import BadExpectation, read_expected_failures
 from forum_conformance.suite.selection import NothingSelected, select
 from suites.tiny_set import case
-from unit.conformance.suite.cases import tried
+from unit.conformance.suite.cases import outcome_of
 
 CASES = [
-    tried(id_, role, None).case
+    outcome_of(id_, role, None).case
     for id_, role in (
         ("ledger/cut-tail", "verify"),
         ("ledger/cut", "verify"),
@@ -19,33 +19,33 @@ CASES = [
 ]
 
 
-def chosen(*filters: str, roles: tuple[str, ...] = ()) -> list[str]:
+def selected_ids(*filters: str, roles: tuple[str, ...] = ()) -> list[str]:
     return [case.id for case in select(CASES, roles, filters)]
 
 
 def test_without_a_filter_all_vectors_are_selected_in_the_order_of_their_ids() -> None:
-    assert chosen() == ["canonical/numbers", "ledger/cut", "ledger/cut-tail", "proofs/cut"]
+    assert selected_ids() == ["canonical/numbers", "ledger/cut", "ledger/cut-tail", "proofs/cut"]
 
 
 def test_a_filter_matches_part_of_an_id() -> None:
-    assert chosen("cut") == ["ledger/cut", "ledger/cut-tail", "proofs/cut"]
+    assert selected_ids("cut") == ["ledger/cut", "ledger/cut-tail", "proofs/cut"]
 
 
 def test_a_whole_id_selects_only_that_vector() -> None:
-    assert chosen("ledger/cut") == ["ledger/cut"]
+    assert selected_ids("ledger/cut") == ["ledger/cut"]
 
 
 def test_a_pattern_matches_the_whole_id() -> None:
-    assert chosen("ledger/*") == ["ledger/cut", "ledger/cut-tail"]
-    assert chosen("*/cut") == ["ledger/cut", "proofs/cut"]
+    assert selected_ids("ledger/*") == ["ledger/cut", "ledger/cut-tail"]
+    assert selected_ids("*/cut") == ["ledger/cut", "proofs/cut"]
 
 
 def test_several_filters_are_combined_with_or() -> None:
-    assert chosen("numbers", "proofs") == ["canonical/numbers", "proofs/cut"]
+    assert selected_ids("numbers", "proofs") == ["canonical/numbers", "proofs/cut"]
 
 
 def test_roles_and_filters_are_combined_with_and() -> None:
-    assert chosen("cut", roles=("prove",)) == ["proofs/cut"]
+    assert selected_ids("cut", roles=("prove",)) == ["proofs/cut"]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,10 @@ def test_roles_and_filters_are_combined_with_and() -> None:
         (
             ("numbers",),
             ("prove",),
-            "the filter 'numbers' matches no vector of the role prove: it matches 1 of the role canonicalize",
+            (
+                "the filter 'numbers' matches no vector with role prove; it matches 1 vector with role canonicalize, "
+                "which --role excludes"
+            ),
         ),
         ((), ("run", "prove"), "no vector has the role run"),
     ],
@@ -64,11 +67,11 @@ def test_a_filter_or_role_that_selects_nothing_is_an_error(
     filters: tuple[str, ...], roles: tuple[str, ...], sentence: str
 ) -> None:
     with pytest.raises(NothingSelected, match=sentence):
-        chosen(*filters, roles=roles)
+        selected_ids(*filters, roles=roles)
 
 
 CASES_WITH_REQUIREMENTS = [
-    case_of(case(id_, role, {"input": "a"}, {"verdict": "valid"}, requirements=requirements.split()), {})
+    parse_case(case(id_, role, {"input": "a"}, {"verdict": "valid"}, requirements=requirements.split()), {})
     for id_, role, requirements in (
         ("ledger/one", "verify", "LEDGER-CHAIN-001"),
         ("ledger/two", "verify", "LEDGER-CHAIN-002 LEDGER-SEAL-001"),
@@ -142,8 +145,8 @@ def test_a_requirement_of_vectors_that_other_options_exclude_is_an_error(
         select_by_requirement("LEDGER-PROOF-001", "LEDGER-SEAL-001", roles=roles, filters=filters)
 
     assert str(caught.value) == (
-        f"the requirement 'LEDGER-PROOF-001' matches none of the vectors that {options} selected: "
-        "it matches 1 of the role prove"
+        f"the requirement 'LEDGER-PROOF-001' matches none of the vectors that {options} selected; "
+        "it matches 1 vector with role prove"
     )
 
 
@@ -157,7 +160,7 @@ def reasons(text: str) -> dict[str, str]:
 
 
 def test_each_expected_failure_has_a_reason() -> None:
-    text = "# what is known\n\n  ledger/cut: tails: not looked at\nproofs/cut:no proofs\n  # the end"
+    text = "# known failures\n\n  ledger/cut: tails: not looked at\nproofs/cut:no proofs\n  # the end"
 
     assert reasons(text) == {"ledger/cut": "tails: not looked at", "proofs/cut": "no proofs"}
 
@@ -165,7 +168,7 @@ def test_each_expected_failure_has_a_reason() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("\nledger/cat: why", "xfail.txt:2: no such vector: 'ledger/cat'"),
+        ("\nledger/cat: reason", "xfail.txt:2: no such vector: 'ledger/cat'"),
         ("ledger/cut:  ", "xfail.txt:1: 'ledger/cut' needs a reason: write 'ledger/cut: why it fails'"),
         ("ledger/cut", "xfail.txt:1: 'ledger/cut' needs a reason: write 'ledger/cut: why it fails'"),
         ("ledger/cut: a\nledger/cut: b", "xfail.txt:2: 'ledger/cut' is listed twice"),

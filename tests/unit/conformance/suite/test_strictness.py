@@ -1,4 +1,4 @@
-"""Strict comparison of proofs, lenient reading of expected failures, and the definition of a negative vector."""
+"""Strict comparison of proofs, byte order marks in lists of expected failures, and negative vectors."""
 
 from typing import Any
 
@@ -14,40 +14,42 @@ PROOF = make_case("prove", {"action": "inclusion", "input": "ledger.jsonl"})
 
 
 @pytest.mark.parametrize(
-    ("came", "shown_value"), [(b'{"size":7.0}', "7.0"), (b'{"size":7e0}', "7.0"), (b'{"size":true}', "true")]
+    ("actual", "shown_value"), [(b'{"size":7.0}', "7.0"), (b'{"size":7e0}', "7.0"), (b'{"size":true}', "true")]
 )
-def test_an_integer_in_a_proof_must_be_written_as_one(came: bytes, shown_value: str) -> None:
+def test_an_integer_in_a_proof_must_be_written_as_one(actual: bytes, shown_value: str) -> None:
     expected = b'{"size":7}' if shown_value != "true" else b'{"size":1}'
 
-    assert output_differences(PROOF, expected, came) == [
+    assert output_differences(PROOF, expected, actual) == [
         Difference("output, at /size", expected[8:9].decode(), shown_value)
     ]
 
 
 @pytest.mark.parametrize(
-    ("came", "problem"),
+    ("actual", "problem"),
     [
         (b'{"size":8,"size":7}', "a key is repeated"),
         (b'{"size":NaN}', "NaN is not JSON"),
         (b"[" * 100_000, "nested too deeply"),
     ],
 )
-def test_a_proof_is_one_document(came: bytes, problem: str) -> None:
-    (difference,) = output_differences(PROOF, b'{"size":7}', came)
+def test_a_proof_is_one_document(actual: bytes, problem: str) -> None:
+    (difference,) = output_differences(PROOF, b'{"size":7}', actual)
 
     assert (difference.place, difference.expected) == ("output", "a JSON document")
-    assert problem in difference.came
+    assert problem in difference.actual
 
 
 def test_a_leading_byte_order_mark_is_ignored() -> None:
-    read = read_expected_failures("\ufeffa/a: why\r\na/b: why not\r\n", name="known.txt", known={"a/a", "a/b"})
+    reasons = read_expected_failures(
+        "\ufeffa/a: reason\r\na/b: other reason\r\n", name="known.txt", known={"a/a", "a/b"}
+    )
 
-    assert read == {"a/a": "why", "a/b": "why not"}
+    assert reasons == {"a/a": "reason", "a/b": "other reason"}
 
 
 def test_a_byte_order_mark_elsewhere_is_part_of_the_id() -> None:
     with pytest.raises(BadExpectation, match=r"known\.txt:2: no such vector: '\ufeffa/b'"):
-        read_expected_failures("a/a: why\n\ufeffa/b: why\n", name="known.txt", known={"a/a", "a/b"})
+        read_expected_failures("a/a: reason\n\ufeffa/b: reason\n", name="known.txt", known={"a/a", "a/b"})
 
 
 @pytest.mark.parametrize(

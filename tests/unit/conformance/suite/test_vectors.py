@@ -85,15 +85,15 @@ def _expect(**members: Any) -> Callable[[dict[str, Any]], None]:
     ("change", "sentence"),
     [
         (_change(note="x"), r"at \$: Additional properties"),
-        (_change(id="a/b"), "its id is 'a/b'"),
+        (_change(id="a/b"), "its id is 'a/b', but its directory is 'a/a'"),
         (_change(requirements=[]), r"at \$.requirements"),
         (_change(derived_from="a/b"), r"at \$: 'mutation' is a dependency of 'derived_from'"),
         (_change(request={"input": "run", "output": "x"}), "conformance-request.schema.json"),
         (_change(request={"input": "run", "seq": 3}), "conformance-request.schema.json"),
-        (_change(request={"input": "run", "pin": "pin"}), "its pin is not among its files"),
+        (_change(request={"input": "run", "pin": "pin"}), "its pin 'pin' is not one of its files"),
         (_change(level=None), r"at \$.level"),
         (_expect(verdict="unsupported"), r"at \$.expected.verdict"),
-        (_expect(output="missing"), "the expected output 'missing' is not among its files"),
+        (_expect(output="missing"), "its expected output 'missing' is not one of its files"),
         (_expect(codes=["L201"]), "its expected codes does not follow from its levels"),
         (_expect(verdict="invalid"), "its expected verdict does not follow from its levels"),
         (_expect(first_bad_seq=3), "its expected first_bad_seq does not follow from its levels"),
@@ -134,12 +134,12 @@ def test_a_case_may_request_a_missing_workflow(tmp_path: Path) -> None:
     assert list(vectors.cases) == ["c/missing"]
 
 
-def test_the_directory_before_a_request_must_exist(tmp_path: Path) -> None:
+def test_the_initial_run_directory_of_a_request_must_exist(tmp_path: Path) -> None:
     resume = {"action": "resume", "input": "w.yaml", "root": ".", "before": "before"}
     expected = {"verdict": "valid", "status": "passed", "output": "after"}
     write_set(tmp_path, case("r/resume", "run", resume, expected), files=RUN_FILES)
 
-    assert Vectors(tmp_path).cases["r/resume"].before == "before"
+    assert Vectors(tmp_path).cases["r/resume"].initial_run == "before"
     write_set(tmp_path, case("r/resume", "run", {**resume, "before": "then"}, expected), files=RUN_FILES)
-    with pytest.raises(BrokenVectors, match="its before is not among its files"):
+    with pytest.raises(BrokenVectors, match="its before 'then' is not one of its files"):
         Vectors(tmp_path)

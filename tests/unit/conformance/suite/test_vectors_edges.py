@@ -29,7 +29,7 @@ def test_a_name_outside_the_folder_is_refused(tmp_path: Path, name: str) -> None
     ("text", "sentence"),
     [
         (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
-        (b"[" * 65 + b"]" * 65, "it is nested more than 64 deep"),
+        (b"[" * 65 + b"]" * 65, "it is nested more than 64 levels deep"),
         (b'{"id":"a/a","id":"a/a"}', "a key is repeated"),
         (b"NaN", "NaN is not JSON"),
     ],
@@ -49,7 +49,7 @@ def test_a_named_pipe_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).unlink()
     os.mkfifo(tmp_path / name)
 
-    with pytest.raises(BrokenVectors, match=f"{name}' is not a plain file"):
+    with pytest.raises(BrokenVectors, match=f"{name}' is not a regular file"):
         Vectors(tmp_path)
 
 
@@ -62,5 +62,7 @@ def test_an_input_outside_the_folder_is_refused(tmp_path: Path, document: dict[s
     outside = {**document, "request": {**document["request"], "input": path}}
     write_set(tmp_path, outside, files={"a/a": {"run/ledger.jsonl": b""}})
 
-    with pytest.raises(BrokenVectors, match=r"a/a/case\.json' is broken: its input is not a path below its folder"):
+    with pytest.raises(
+        BrokenVectors, match=r"a/a/case\.json' is broken: its input '.*' is not a path below its directory"
+    ):
         Vectors(tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vector_generator.vector import Vector
-from vector_generator.vector_files import BadVector, case_of, files_of, manifest_of, read_set, refuse_bad, write_set
+from vector_generator.vector_files import BadVector, files_of, manifest_of, parse_case, read_set, refuse_bad, write_set
 
 POSITIVE = Vector(
     id="canonical/one",
@@ -37,7 +37,7 @@ def test_a_positive_vector_and_its_mutation_are_accepted() -> None:
 def test_a_mutation_of_a_vector_in_another_area_is_accepted() -> None:
     other = replace(NEGATIVE, id="proofs/two")
 
-    refuse_bad("proofs", [other], {POSITIVE.id: case_of(POSITIVE)})
+    refuse_bad("proofs", [other], {POSITIVE.id: parse_case(POSITIVE)})
 
 
 @pytest.mark.parametrize(

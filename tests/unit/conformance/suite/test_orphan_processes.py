@@ -1,4 +1,4 @@
-"""Daemons that a program leaves behind are ended."""
+"""Daemons that a program leaves behind are killed."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import pytest
 
 from forum_conformance.suite.orphan_processes import killing_orphans
 from forum_conformance.suite.process import Ending, Process
-from unit.conformance.suite.daemons import LEAVE, kill, runs
+from unit.conformance.suite.daemons import LEAVE, is_daemon_running, kill_daemon
 
 PATIENCE_S = 120.0
 HANG = "\nprint('left', flush=True); time.sleep(3600)"
@@ -19,10 +19,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans are ado
 
 
 @pytest.fixture(autouse=True)
-def end_daemons(tmp_path: Path) -> Iterator[None]:
+def kill_daemons(tmp_path: Path) -> Iterator[None]:
     yield
     for path in tmp_path.glob("*.pid"):
-        kill(path)
+        kill_daemon(path)
 
 
 def start(code: str, folder: Path, stop: threading.Event | None = None) -> Process:
@@ -31,70 +31,70 @@ def start(code: str, folder: Path, stop: threading.Event | None = None) -> Proce
 
 def time_out(process: Process) -> None:
     """Let the program time out after it has left a daemon behind."""
-    assert process.exchange(b"", timeout_s=PATIENCE_S, one_line=True) is Ending.LINE
+    assert process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=True) is Ending.LINE
     process.stdout = b""
-    assert process.exchange(b"", timeout_s=0.1, one_line=True) is Ending.TIMEOUT
+    assert process.exchange(b"", timeout_s=0.1, is_line_mode=True) is Ending.TIMEOUT
     process.end()
 
 
-def test_a_daemon_is_ended_at_the_timeout(tmp_path: Path) -> None:
+def test_a_daemon_is_killed_at_the_timeout(tmp_path: Path) -> None:
     with killing_orphans():
         time_out(start("leave('daemon.pid')" + HANG, tmp_path))
 
-        assert not runs(tmp_path / "daemon.pid")
+        assert not is_daemon_running(tmp_path / "daemon.pid")
 
 
-def test_daemons_of_a_daemon_are_ended_too(tmp_path: Path) -> None:
+def test_daemons_of_a_daemon_are_killed_too(tmp_path: Path) -> None:
     start_daemons = "if os.fork() == 0: os.setsid(); leave('a.pid'); leave('b.pid'); time.sleep(3600)\n"
     wait = "while not os.path.exists('b.pid'): time.sleep(0.01)\n"
 
     with killing_orphans():
         time_out(start(start_daemons + wait + HANG, tmp_path))
 
-        assert [runs(tmp_path / name) for name in ("a.pid", "b.pid")] == [False, False]
+        assert [is_daemon_running(tmp_path / name) for name in ("a.pid", "b.pid")] == [False, False]
 
 
-def test_a_daemon_of_an_ended_program_is_ended_when_the_suite_is_stopped(tmp_path: Path) -> None:
+def test_a_daemon_of_an_exited_program_is_killed_when_the_suite_is_stopped(tmp_path: Path) -> None:
     stop = threading.Event()
 
     with killing_orphans():
         process = start("leave('daemon.pid')", tmp_path, stop)
-        assert process.exchange(b"", timeout_s=PATIENCE_S, one_line=True) is Ending.ENDED
+        assert process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=True) is Ending.ENDED
         stop.set()
-        assert process.exchange(b"", timeout_s=PATIENCE_S, one_line=True) is Ending.STOPPED
+        assert process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=True) is Ending.STOPPED
 
-        assert (process.end(), runs(tmp_path / "daemon.pid")) == (0, False)
+        assert (process.end(), is_daemon_running(tmp_path / "daemon.pid")) == (0, False)
 
 
-def test_a_daemon_of_an_ended_program_runs_until_the_command_ends(tmp_path: Path) -> None:
+def test_a_daemon_of_an_exited_program_runs_until_the_command_ends(tmp_path: Path) -> None:
     with killing_orphans():
         process = start("leave('daemon.pid')", tmp_path)
-        assert process.exchange(b"", timeout_s=PATIENCE_S, one_line=False) is Ending.ENDED
+        assert process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=False) is Ending.ENDED
         assert process.end() == 0
-        ran_during_command = runs(tmp_path / "daemon.pid")
+        ran_during_command = is_daemon_running(tmp_path / "daemon.pid")
 
-    assert (ran_during_command, runs(tmp_path / "daemon.pid")) == (True, False)
+    assert (ran_during_command, is_daemon_running(tmp_path / "daemon.pid")) == (True, False)
 
 
-def test_ending_one_program_does_not_affect_another(tmp_path: Path) -> None:
+def test_killing_one_program_does_not_affect_another(tmp_path: Path) -> None:
     with killing_orphans():
         other = start("leave('other.pid')" + HANG, tmp_path)
-        assert other.exchange(b"", timeout_s=PATIENCE_S, one_line=True) is Ending.LINE
+        assert other.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=True) is Ending.LINE
         time_out(start("leave('daemon.pid')" + HANG, tmp_path))
 
-        assert (runs(tmp_path / "daemon.pid"), runs(tmp_path / "other.pid")) == (False, True)
+        assert (is_daemon_running(tmp_path / "daemon.pid"), is_daemon_running(tmp_path / "other.pid")) == (False, True)
         assert other.end() is None
-        assert not runs(tmp_path / "other.pid")
+        assert not is_daemon_running(tmp_path / "other.pid")
 
 
-def test_a_daemon_with_an_empty_environment_is_ended_with_the_command(tmp_path: Path) -> None:
+def test_a_daemon_with_an_empty_environment_is_killed_with_the_command(tmp_path: Path) -> None:
     with killing_orphans():
         time_out(start("leave('daemon.pid', cleans=True)" + HANG, tmp_path))
 
-    assert not runs(tmp_path / "daemon.pid")
+    assert not is_daemon_running(tmp_path / "daemon.pid")
 
 
-def test_a_process_started_before_the_command_is_not_ended(tmp_path: Path) -> None:
+def test_a_process_started_before_the_command_is_not_killed(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "3600"], start_new_session=True) as unrelated:
         with killing_orphans():
             time_out(start("leave('daemon.pid')" + HANG, tmp_path))
@@ -106,7 +106,7 @@ def test_a_process_started_before_the_command_is_not_ended(tmp_path: Path) -> No
 def test_processes_that_outlive_their_program_are_reaped(tmp_path: Path) -> None:
     with killing_orphans():
         process = start("import subprocess; print(subprocess.Popen(['sleep', '3600']).pid)", tmp_path)
-        process.exchange(b"", timeout_s=PATIENCE_S, one_line=False)
+        process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=False)
         process.end()
 
         assert not Path(f"/proc/{int(process.stdout)}").exists()
