@@ -317,4 +317,4 @@ def test_a_bundle_that_does_not_compile_must_write_no_output(suite: Suite) -> No
 
     assert suite.test({"*": {"answer": expected}}).returncode == 0
     results = suite.results({"*": {"answer": expected, "write": "{}"}})
-    assert differences(results["compile/bad"]) == [("output", "nothing is written", "a file")]
+    assert differences(results["compile/bad"]) == [("output", "no output", "a file")]

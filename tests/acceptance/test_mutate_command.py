@@ -135,7 +135,7 @@ def test_a_verifier_that_rejects_the_unchanged_ledger_gets_no_score(name: str, f
 
     assert result.returncode == 1
     assert result.stdout.splitlines()[0] == (
-        f"'{run_dir}' is valid, and {fault}; its verdicts on mutants would prove nothing"
+        f"'{run_dir}' is valid, but {fault}; its verdicts on mutants would prove nothing"
     )
 
 

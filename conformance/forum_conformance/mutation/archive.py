@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 BLOCK = 512
 END = bytes(2 * BLOCK)
-# Offsets of the header fields that mutations change: name, mode, mtime, checksum, type, magic, user.
+# The offset of each header field that mutations change, and a value that the format does not allow there.
 FIELDS = {
     "mode": (100, b"0000755\0"),
     "owner": (108, b"0001750\0"),
@@ -33,34 +33,34 @@ class Member:
     def digest(self) -> str:
         return self.name.partition("/")[2]
 
-    def moved(self, folder: str) -> Member:
+    def in_folder(self, folder: str) -> Member:
         return replace(self, name=f"{folder}/{self.digest}")
 
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         return header(self.name, len(self.content)) + self.content + bytes(-len(self.content) % BLOCK)
 
 
 def header(name: str, size: int) -> bytes:
     ids = b"0000644\0" + b"0000000\0" * 2
-    front = name.encode().ljust(100, b"\0") + ids + b"%011o\0" % size + b"0" * 11 + b"\0"
-    back = b"0" + bytes(100) + b"ustar\x0000" + bytes(64) + b"0000000\0" * 2 + bytes(167)
-    return summed(front + b" " * 8 + back)
+    before_checksum = name.encode().ljust(100, b"\0") + ids + b"%011o\0" % size + b"0" * 11 + b"\0"
+    after_checksum = b"0" + bytes(100) + b"ustar\x0000" + bytes(64) + b"0000000\0" * 2 + bytes(167)
+    return with_checksum(before_checksum + b" " * 8 + after_checksum)
 
 
-def summed(block: bytes) -> bytes:
-    """The header with a correct checksum."""
+def with_checksum(block: bytes) -> bytes:
+    """The header block with a correct checksum."""
     blank = block[:148] + b" " * 8 + block[156:]
     return block[:148] + b"%06o\0 " % sum(blank) + block[156:]
 
 
 def with_field(block: bytes, field: str) -> bytes:
-    """A header with one changed field and a correct checksum."""
+    """The header block with one changed field and a correct checksum."""
     start, value = FIELDS[field]
-    return summed(block[:start] + value + block[start + len(value) :])
+    return with_checksum(block[:start] + value + block[start + len(value) :])
 
 
-def pack(members: list[Member], *, ended: bool = True) -> bytes:
-    return b"".join(member.packed() for member in members) + (END if ended else b"")
+def pack(members: list[Member], *, has_end: bool = True) -> bytes:
+    return b"".join(member.pack() for member in members) + (END if has_end else b"")
 
 
 def unpack(data: bytes) -> list[Member]:

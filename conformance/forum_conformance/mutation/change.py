@@ -17,7 +17,7 @@ UNKNOWN_DIGEST = "0123456789abcdef" * 4
 class Change:
     """One possible mutation. `build` returns the files of the changed run directory.
 
-    `in_reach` is false if the changed run is still valid, as a consistently rewritten run is: no verifier can reject it
+    `in_reach` is false if the changed run is valid, such as a consistently rewritten run: no verifier can reject it
     without outside evidence (LEDGER-REACH-001).
     """
 
@@ -34,8 +34,8 @@ def entry_label(seq: int, entry: Entry) -> str:
     return f"seq {seq}, {entry['kind']}"
 
 
-def with_data(entry: Entry, **facts: Any) -> Entry:
-    return {**entry, "data": {**entry["data"], **facts}}
+def with_data(entry: Entry, **fields: Any) -> Entry:
+    return {**entry, "data": {**entry["data"], **fields}}
 
 
 def without_data_field(entry: Entry, name: str) -> Entry:
@@ -47,20 +47,25 @@ def entries_with(original: Original, seq: int, entry: Entry) -> list[Entry]:
 
 
 def files_with(original: Original, seq: int, entry: Entry) -> Files:
-    return original.rewritten(Draft(entries_with(original, seq, entry)))
+    return original.rewrite(Draft(entries_with(original, seq, entry)))
+
+
+def files_with_entries(original: Original, entries: list[Entry]) -> Files:
+    """The files of a run with these entries in this order: numbers, times, chain and seals are recomputed."""
+    return original.rewrite(Draft(with_nondecreasing_times(renumber(entries))))
 
 
 def edit_changes(
     original: Original, edit: Edit, kinds: Iterable[str] = (), *, in_reach: bool = True
 ) -> Iterator[Change]:
     """One change per entry of these kinds, or of every kind if none is given; the chain is recomputed."""
-    wanted = frozenset(kinds)
+    selected = frozenset(kinds)
     for seq, entry in enumerate(original.entries):
-        if not wanted or entry["kind"] in wanted:
+        if not selected or entry["kind"] in selected:
             yield Change(entry_label(seq, entry), partial(_files_after_edit, original, seq, edit), in_reach)
 
 
-def renumbered(entries: Iterable[Entry]) -> list[Entry]:
+def renumber(entries: Iterable[Entry]) -> list[Entry]:
     """Number the entries in the given order. Causes follow their entries; causes whose entry is gone are dropped."""
     ordered = list(entries)
     indexes = {entry["seq"]: index for index, entry in enumerate(ordered)}
@@ -76,8 +81,8 @@ def with_nondecreasing_times(entries: list[Entry]) -> list[Entry]:
     """The same entries, with times that never decrease."""
     result: list[Entry] = []
     for entry in entries:
-        early = bool(result) and entry["at"] < result[-1]["at"]
-        result.append({**entry, "at": result[-1]["at"]} if early else entry)
+        is_early = bool(result) and entry["at"] < result[-1]["at"]
+        result.append({**entry, "at": result[-1]["at"]} if is_early else entry)
     return result
 
 

@@ -1,7 +1,7 @@
 """Create mutants of a valid run directory: each has one fault.
 
-A verifier must not accept a mutant as valid unless it is out of reach; then a verifier may accept it, but not together
-with the checkpoint of the original.
+A verifier must reject every mutant that is in reach. It may accept a mutant that is out of reach, but not together with
+the checkpoint of the original.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from forum_conformance.mutation import (
     stored_bodies,
 )
 from forum_conformance.mutation.change import Change, Mutator
-from forum_conformance.mutation.original import Files, Original, read
+from forum_conformance.mutation.original import Files, Original, read_original
 
 KINDS: dict[str, Mutator] = {
     **raw_bytes.KINDS,
@@ -39,12 +39,12 @@ KINDS: dict[str, Mutator] = {
     **rewrites.KINDS,
 }
 CAUGHT = frozenset({"invalid", "incomplete"})
-ANY = CAUGHT | {"valid"}
+ANY_VERDICT = CAUGHT | {"valid"}
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`verdicts` are the allowed verdicts of a verifier that sees only the directory."""
+    """A changed run directory. `in_reach` is as in `Change`."""
 
     kind: str
     number: int
@@ -59,10 +59,11 @@ class Mutant:
 
     @property
     def verdicts(self) -> frozenset[str]:
-        return CAUGHT if self.in_reach else ANY
+        """The allowed verdicts of a verifier that sees only the directory."""
+        return CAUGHT if self.in_reach else ANY_VERDICT
 
     def apply(self, target_dir: Path) -> Path:
-        """Writes the mutant's run directory."""
+        """Write the mutant's run directory."""
         for name, content in self.files.items():
             path = target_dir / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,15 +74,15 @@ class Mutant:
 def mutants(
     run_dir: Path, seed: int, limit: int | None = None, *, kinds: str = "*", each: int | None = None
 ) -> Iterator[Mutant]:
-    """Round-robin over the kinds, at most `limit` in total and `each` of a kind; the seed decides the order.
+    """The mutants of a run directory, in turn from each kind: at most `limit` in total and `each` of a kind.
 
-    `kinds` is a pattern such as `archive-*`.
+    The seed decides which mutants are created, and their order. `kinds` is a pattern such as `archive-*`.
     """
-    original = read(run_dir)
-    chosen = kinds_matching(kinds)
-    _random(str(seed)).shuffle(chosen)
-    waiting = [_of_kind(original, kind, seed, each) for kind in chosen]
-    return islice(_in_turn(waiting), limit)
+    original = read_original(run_dir)
+    selected = kinds_matching(kinds)
+    _random(str(seed)).shuffle(selected)
+    sources = [_mutants_of_kind(original, kind, seed, each) for kind in selected]
+    return islice(_round_robin(sources), limit)
 
 
 def kinds_matching(pattern: str) -> list[str]:
@@ -92,26 +93,26 @@ def _random(seed: str) -> Random:
     return Random(seed)  # noqa: S311 - mutants must be reproducible, not secret
 
 
-def _in_turn(waiting: list[Iterator[Mutant]]) -> Iterator[Mutant]:
-    while waiting:
-        left = []
-        for of_kind in waiting:
-            mutant = next(of_kind, None)
+def _round_robin(sources: list[Iterator[Mutant]]) -> Iterator[Mutant]:
+    while sources:
+        remaining = []
+        for source in sources:
+            mutant = next(source, None)
             if mutant is not None:
                 yield mutant
-                left.append(of_kind)
-        waiting = left
+                remaining.append(source)
+        sources = remaining
 
 
-def _of_kind(original: Original, kind: str, seed: int, each: int | None) -> Iterator[Mutant]:
+def _mutants_of_kind(original: Original, kind: str, seed: int, each: int | None) -> Iterator[Mutant]:
     random = _random(f"{seed} {kind}")
     changes = list(KINDS[kind](original, random))
     random.shuffle(changes)
-    return islice(_numbered(original, kind, changes), each)
+    return islice(_number_mutants(original, kind, changes), each)
 
 
-def _numbered(original: Original, kind: str, changes: list[Change]) -> Iterator[Mutant]:
-    """The changes that have an effect."""
+def _number_mutants(original: Original, kind: str, changes: list[Change]) -> Iterator[Mutant]:
+    """The mutants of all changes that have an effect."""
     number = 0
     for change in changes:
         files = change.build()

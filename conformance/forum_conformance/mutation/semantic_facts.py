@@ -1,4 +1,4 @@
-"""Changed facts in a ledger with a recomputed chain and seal: not a valid run of the plan (level 4)."""
+"""Changed fields in a ledger with a recomputed chain and seal: not a valid run of the plan (level 4)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from forum_conformance.mutation.change import (
 )
 from forum_conformance.mutation.original import Entry, Original
 from forum_conformance.mutation.units import (
-    Told,
-    comes_later,
+    SeqEntry,
+    find_entries,
+    has_later_entry,
     has_started,
     is_followed_by_a_check,
+    is_part_of_final_result,
     is_task,
-    of_kind,
-    settles,
     task_of,
 )
 
-CALLS = ("task.started", "verdict.asked")
-RESULTS = ("task.finished", "verdict.given")
-ATTEMPTS = ("task.started", "task.finished", "task.lost", "verdict.asked", "verdict.given", "verdict.lost")
-OF_TASKS = (
-    *ATTEMPTS,
+CALL_KINDS = ("task.started", "verdict.asked")
+RESULT_KINDS = ("task.finished", "verdict.given")
+ATTEMPT_KINDS = ("task.started", "task.finished", "task.lost", "verdict.asked", "verdict.given", "verdict.lost")
+TASK_KINDS = (
+    *ATTEMPT_KINDS,
     "route.decided",
     "task.expanded",
     "task.reused",
@@ -46,7 +46,7 @@ OF_TASKS = (
     "budget.exceeded",
 )
 # Kinds whose cause the specification requires (L426).
-CAUSED = (
+KINDS_WITH_REQUIRED_CAUSE = (
     "task.finished",
     "task.lost",
     "edge.delivered",
@@ -58,98 +58,104 @@ CAUSED = (
     "answer.given",
 )
 TIERS = ("cheap", "capable", "frontier")
-ENDS = ("failed", "stopped", "refused", "cancelled")
-AMOUNTS = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
+BAD_STATES = ("failed", "stopped", "refused", "cancelled")
+RESOURCES = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
 
 
-def changes(original: Original, told: Iterable[Told], edit: Edit) -> Iterator[Change]:
-    for seq, entry in told:
+def changes(original: Original, targets: Iterable[SeqEntry], edit: Edit) -> Iterator[Change]:
+    """One change per target."""
+    for seq, entry in targets:
         yield Change(entry_label(seq, entry), partial(files_with, original, seq, edit(entry)))
 
 
-def _always(kinds: tuple[str, ...], edit: Edit) -> Mutator:
-    return lambda original, _: changes(original, of_kind(original, *kinds), edit)
+def _edit_kinds(kinds: tuple[str, ...], edit: Edit) -> Mutator:
+    return lambda original, _: changes(original, find_entries(original, *kinds), edit)
 
 
-def _raised(entry: Entry, part: str, name: str) -> Entry:
-    amounts = entry["data"][part]
-    return with_data(entry, **{part: {**amounts, name: amounts[name] + 1}})
+def _raise_random_amount(entry: Entry, field: str, random: Random) -> Entry:
+    amounts = entry["data"][field]
+    name = random.choice(sorted(amounts))
+    return with_data(entry, **{field: {**amounts, name: amounts[name] + 1}})
 
 
-def _usage_raised(original: Original, random: Random) -> Iterator[Change]:
-    told = [(seq, entry) for seq, entry in of_kind(original, *RESULTS) if "usage" in entry["data"]]
-    return changes(original, told, lambda entry: _raised(entry, "usage", random.choice(sorted(entry["data"]["usage"]))))
+def _raise_usage(original: Original, random: Random) -> Iterator[Change]:
+    targets = [(seq, entry) for seq, entry in find_entries(original, *RESULT_KINDS) if "usage" in entry["data"]]
+    return changes(original, targets, lambda entry: _raise_random_amount(entry, "usage", random))
 
 
-def _sum_raised(part: str, original: Original, random: Random) -> Iterator[Change]:
-    told = of_kind(original, "run.sealed")
-    return changes(original, told, lambda entry: _raised(entry, part, random.choice(sorted(entry["data"][part]))))
+def _raise_sum(field: str, original: Original, random: Random) -> Iterator[Change]:
+    targets = find_entries(original, "run.sealed")
+    return changes(original, targets, lambda entry: _raise_random_amount(entry, field, random))
 
 
-def _status_changed(original: Original, random: Random) -> Iterator[Change]:
+def _change_status(original: Original, random: Random) -> Iterator[Change]:
     def edit(entry: Entry) -> Entry:
         passed = entry["data"]["status"] == "passed"
-        return with_data(entry, status=random.choice(ENDS) if passed else "passed")
+        return with_data(entry, status=random.choice(BAD_STATES) if passed else "passed")
 
-    return changes(original, of_kind(original, "run.sealed"), edit)
+    return changes(original, find_entries(original, "run.sealed"), edit)
 
 
-def _next_attempt(entry: Entry) -> Entry:
+def _raise_attempt(entry: Entry) -> Entry:
     return with_data(entry, attempt=entry["data"]["attempt"] + 1)
 
 
-def _by_agent(original: Original) -> Iterator[Told]:
-    return ((seq, entry) for seq, entry in of_kind(original, *CALLS) if "agent" in entry["data"])
+def _raise_wave(entry: Entry) -> Entry:
+    return with_data(entry, wave=entry["data"]["wave"] + 1)
 
 
-def _worker_changed(name: str, original: Original, _: Random) -> Iterator[Change]:
-    return changes(original, _by_agent(original), lambda entry: with_data(entry, **{name: "nobody"}))
+def _agent_calls(original: Original) -> Iterator[SeqEntry]:
+    return ((seq, entry) for seq, entry in find_entries(original, *CALL_KINDS) if "agent" in entry["data"])
 
 
-def _tier_changed(original: Original, random: Random) -> Iterator[Change]:
+def _change_worker(name: str, original: Original, _: Random) -> Iterator[Change]:
+    return changes(original, _agent_calls(original), lambda entry: with_data(entry, **{name: "nobody"}))
+
+
+def _change_tier(original: Original, random: Random) -> Iterator[Change]:
     def edit(entry: Entry) -> Entry:
         return with_data(entry, tier=random.choice([tier for tier in TIERS if tier != entry["data"]["tier"]]))
 
-    return changes(original, _by_agent(original), edit)
+    return changes(original, _agent_calls(original), edit)
 
 
-def _pass_to_fail(original: Original, _: Random) -> Iterator[Change]:
-    told = [
+def _change_pass_to_fail(original: Original, _: Random) -> Iterator[Change]:
+    targets = [
         (seq, entry)
-        for seq, entry in of_kind(original, "verdict.given")
+        for seq, entry in find_entries(original, "verdict.given")
         if entry["data"]["verdict"] == "pass"
-        and (is_followed_by_a_check(original, seq, entry) or settles(original, seq, entry))
+        and (is_followed_by_a_check(original, seq, entry) or is_part_of_final_result(original, seq, entry))
     ]
-    return changes(original, told, lambda entry: with_data(entry, verdict="fail"))
+    return changes(original, targets, lambda entry: with_data(entry, verdict="fail"))
 
 
-def _fail_to_pass(original: Original, _: Random) -> Iterator[Change]:
-    """The last check only: work continued or failed although the result passed."""
-    told = [
+def _change_fail_to_pass(original: Original, _: Random) -> Iterator[Change]:
+    """Change the last check of an attempt to `pass`: then the task continued or failed although its result passed."""
+    targets = [
         (seq, entry)
-        for seq, entry in of_kind(original, "verdict.given")
+        for seq, entry in find_entries(original, "verdict.given")
         if entry["data"]["verdict"] == "fail"
         and entry["data"]["check"] == len(task_of(original, entry["data"]["task"])["accept"]) - 1
     ]
-    return changes(original, told, lambda entry: with_data(entry, verdict="pass"))
+    return changes(original, targets, lambda entry: with_data(entry, verdict="pass"))
 
 
-def _decision_flipped(original: Original, _: Random) -> Iterator[Change]:
-    flipped = {"approved": "rejected", "rejected": "approved"}
-    told = [
+def _flip_decision(original: Original, _: Random) -> Iterator[Change]:
+    opposite = {"approved": "rejected", "rejected": "approved"}
+    targets = [
         (seq, entry)
-        for seq, entry in of_kind(original, "gate.decided")
+        for seq, entry in find_entries(original, "gate.decided")
         if entry["data"]["by"] == "deadline"
         or (entry["data"]["decision"] == "approved" and has_started(original, entry["data"]["task"]))
     ]
-    return changes(original, told, lambda entry: with_data(entry, decision=flipped[entry["data"]["decision"]]))
+    return changes(original, targets, lambda entry: with_data(entry, decision=opposite[entry["data"]["decision"]]))
 
 
-def _decider_changed(entry: Entry) -> Entry:
+def _change_decider(entry: Entry) -> Entry:
     return with_data(entry, by="deadline" if entry["data"]["by"] == "person" else "person")
 
 
-def _deadline_changed(entry: Entry) -> Entry:
+def _change_deadline(entry: Entry) -> Entry:
     return (
         without_data_field(entry, "deadline") if "deadline" in entry["data"] else with_data(entry, deadline=entry["at"])
     )
@@ -161,12 +167,12 @@ def _limits(original: Original, entry: Entry) -> Iterator[Mapping[str, int]]:
     yield original.plan["agents"].get(entry["data"].get("agent"), {}).get("limits", {})
 
 
-def _reserved_too_much(original: Original, _: Random) -> Iterator[Change]:
-    for seq, entry in of_kind(original, *CALLS):
+def _reserve_too_much(original: Original, _: Random) -> Iterator[Change]:
+    for seq, entry in find_entries(original, *CALL_KINDS):
         for budget in _limits(original, entry):
-            for name in sorted(budget.keys() & {*AMOUNTS, "tokens"}):
-                amount = "input_tokens" if name == "tokens" else name
-                raised = {**entry["data"]["reserved"], amount: budget[name] + 1}
+            for name in sorted(budget.keys() & {*RESOURCES, "tokens"}):
+                resource = "input_tokens" if name == "tokens" else name
+                raised = {**entry["data"]["reserved"], resource: budget[name] + 1}
                 edited = with_data(entry, reserved=raised)
                 yield Change(f"{entry_label(seq, entry)}, {name}", partial(files_with, original, seq, edited))
 
@@ -177,72 +183,76 @@ def _needs_causes(original: Original, entry: Entry) -> bool:
         task = task_of(original, unit)
         return "gate" in task or "foreach" in task or any(edge["edge"] == "data" for edge in task.get("needs", ()))
     if entry["kind"] == "task.ended":
-        return comes_later(original, unit, -1, "task.started")
-    return entry["kind"] in CAUSED or entry["kind"] == "task.started"
+        return has_later_entry(original, unit, -1, "task.started")
+    return entry["kind"] in KINDS_WITH_REQUIRED_CAUSE or entry["kind"] == "task.started"
 
 
-def _causes_emptied(original: Original, _: Random) -> Iterator[Change]:
-    told = [
-        (seq, entry) for seq, entry in of_kind(original, *OF_TASKS, "answer.given") if _needs_causes(original, entry)
+def _empty_causes(original: Original, _: Random) -> Iterator[Change]:
+    targets = [
+        (seq, entry)
+        for seq, entry in find_entries(original, *TASK_KINDS, "answer.given")
+        if _needs_causes(original, entry)
     ]
-    return changes(original, told, lambda entry: {**entry, "causes": []})
+    return changes(original, targets, lambda entry: {**entry, "causes": []})
 
 
-def _state_changed(original: Original, random: Random) -> Iterator[Change]:
-    for seq, entry in of_kind(original, "task.ended"):
+def _change_state(original: Original, random: Random) -> Iterator[Change]:
+    for seq, entry in find_entries(original, "task.ended"):
         state = entry["data"]["state"]
-        others = ["failed"] if state == "passed" else ["passed"]
+        other_states = ["failed"] if state == "passed" else ["passed"]
         if is_task(original, entry["data"]["task"]):
-            others = [other for other in (*ENDS, "passed", "tolerated", "skipped") if other != state]
-        chosen = random.choice(others)
+            other_states = [other for other in (*BAD_STATES, "passed", "tolerated", "skipped") if other != state]
+        new_state = random.choice(other_states)
         edited = (
             without_data_field(entry, "reason")
-            if chosen == "passed"
-            else with_data(entry, state=chosen, reason="error")
+            if new_state == "passed"
+            else with_data(entry, state=new_state, reason="error")
         )
-        yield Change(entry_label(seq, entry), partial(files_with, original, seq, with_data(edited, state=chosen)))
+        yield Change(entry_label(seq, entry), partial(files_with, original, seq, with_data(edited, state=new_state)))
 
 
-def _too_many_instances(original: Original, _: Random) -> Iterator[Change]:
-    for seq, entry in of_kind(original, "task.expanded"):
-        most = task_of(original, entry["data"]["task"])["foreach"]["max"]
-        yield Change(entry_label(seq, entry), partial(files_with, original, seq, with_data(entry, instances=most + 1)))
+def _expand_too_much(original: Original, _: Random) -> Iterator[Change]:
+    for seq, entry in find_entries(original, "task.expanded"):
+        max_instances = task_of(original, entry["data"]["task"])["foreach"]["max"]
+        yield Change(
+            entry_label(seq, entry), partial(files_with, original, seq, with_data(entry, instances=max_instances + 1))
+        )
 
 
-def _named(kinds: tuple[str, ...], **facts: Any) -> Mutator:
-    return _always(kinds, lambda entry: with_data(entry, **facts))
+def _set_data(kinds: tuple[str, ...], **fields: Any) -> Mutator:
+    return _edit_kinds(kinds, lambda entry: with_data(entry, **fields))
 
 
-def _turned_round(entry: Entry) -> Entry:
+def _reverse_escalation(entry: Entry) -> Entry:
     return with_data(entry, **{"from": entry["data"]["to"], "to": entry["data"]["from"]})
 
 
 KINDS: dict[str, Mutator] = {
-    "semantic-usage-raised": _usage_raised,
-    "semantic-totals-raised": partial(_sum_raised, "totals"),
-    "semantic-counts-raised": partial(_sum_raised, "counts"),
-    "semantic-status-changed": _status_changed,
-    "semantic-attempt-raised": _always(ATTEMPTS, _next_attempt),
-    "semantic-agent-changed": partial(_worker_changed, "agent"),
-    "semantic-adapter-changed": partial(_worker_changed, "adapter"),
-    "semantic-tier-changed": _tier_changed,
-    "semantic-task-unknown": _named(OF_TASKS, task="nobody"),
-    "semantic-edge-unknown": _named(("edge.delivered", "context.cut"), **{"as": "nothing"}),
-    "semantic-output-unknown": _named(("answer.given",), output="nothing"),
-    "semantic-check-unknown": _named(("verdict.asked", "verdict.given", "verdict.lost"), check=99),
-    "semantic-route-unknown": _named(("route.decided",), agent="nobody"),
-    "semantic-wave-changed": _always(("wave.opened",), lambda entry: with_data(entry, wave=entry["data"]["wave"] + 1)),
-    "semantic-pass-changed-to-fail": _pass_to_fail,
-    "semantic-fail-changed-to-pass": _fail_to_pass,
-    "semantic-decision-flipped": _decision_flipped,
-    "semantic-decider-changed": _always(("gate.decided",), _decider_changed),
-    "semantic-other-body-displayed": _named(("gate.decided",), displayed=UNKNOWN_DIGEST),
-    "semantic-deadline-changed": _always(("gate.opened",), _deadline_changed),
-    "semantic-reserved-beyond-a-budget": _reserved_too_much,
-    "semantic-causes-emptied": _causes_emptied,
-    "semantic-state-changed": _state_changed,
-    "semantic-too-many-instances": _too_many_instances,
-    "semantic-escalation-reversed": _always(("escalation.raised",), _turned_round),
-    "semantic-plan-of-another-digest": _named(("run.opened",), wave_plan=UNKNOWN_DIGEST),
-    "semantic-bundle-of-another-digest": _named(("run.opened",), bundle=UNKNOWN_DIGEST),
+    "semantic-usage-raised": _raise_usage,
+    "semantic-totals-raised": partial(_raise_sum, "totals"),
+    "semantic-counts-raised": partial(_raise_sum, "counts"),
+    "semantic-status-changed": _change_status,
+    "semantic-attempt-raised": _edit_kinds(ATTEMPT_KINDS, _raise_attempt),
+    "semantic-agent-changed": partial(_change_worker, "agent"),
+    "semantic-adapter-changed": partial(_change_worker, "adapter"),
+    "semantic-tier-changed": _change_tier,
+    "semantic-task-unknown": _set_data(TASK_KINDS, task="nobody"),
+    "semantic-edge-unknown": _set_data(("edge.delivered", "context.cut"), **{"as": "nothing"}),
+    "semantic-output-unknown": _set_data(("answer.given",), output="nothing"),
+    "semantic-check-unknown": _set_data(("verdict.asked", "verdict.given", "verdict.lost"), check=99),
+    "semantic-route-unknown": _set_data(("route.decided",), agent="nobody"),
+    "semantic-wave-changed": _edit_kinds(("wave.opened",), _raise_wave),
+    "semantic-pass-changed-to-fail": _change_pass_to_fail,
+    "semantic-fail-changed-to-pass": _change_fail_to_pass,
+    "semantic-decision-flipped": _flip_decision,
+    "semantic-decider-changed": _edit_kinds(("gate.decided",), _change_decider),
+    "semantic-other-body-displayed": _set_data(("gate.decided",), displayed=UNKNOWN_DIGEST),
+    "semantic-deadline-changed": _edit_kinds(("gate.opened",), _change_deadline),
+    "semantic-reserved-beyond-a-budget": _reserve_too_much,
+    "semantic-causes-emptied": _empty_causes,
+    "semantic-state-changed": _change_state,
+    "semantic-too-many-instances": _expand_too_much,
+    "semantic-escalation-reversed": _edit_kinds(("escalation.raised",), _reverse_escalation),
+    "semantic-plan-of-another-digest": _set_data(("run.opened",), wave_plan=UNKNOWN_DIGEST),
+    "semantic-bundle-of-another-digest": _set_data(("run.opened",), bundle=UNKNOWN_DIGEST),
 }

@@ -1,4 +1,4 @@
-"""Facts about each task and instance, to find changes that cannot be valid."""
+"""Facts about units (tasks and instances of tasks), to find changes that cannot be valid."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 from forum_conformance.mutation.original import Entry, Original
 
-Told = tuple[int, Entry]
+SeqEntry = tuple[int, Entry]
+"""The seq of an entry, and the entry."""
 
 
-def of_kind(original: Original, *kinds: str) -> Iterator[Told]:
+def find_entries(original: Original, *kinds: str) -> Iterator[SeqEntry]:
     """The entries of some kinds if level 4 can be checked; otherwise none."""
     if original.plan:
         for seq, entry in enumerate(original.entries):
@@ -18,7 +19,7 @@ def of_kind(original: Original, *kinds: str) -> Iterator[Told]:
                 yield seq, entry
 
 
-def told_of(original: Original, unit: str) -> list[Told]:
+def unit_entries(original: Original, unit: str) -> list[SeqEntry]:
     return [(seq, entry) for seq, entry in enumerate(original.entries) if entry["data"].get("task") == unit]
 
 
@@ -28,38 +29,39 @@ def task_of(original: Original, unit: str) -> Mapping[str, Any]:
 
 
 def is_task(original: Original, unit: str) -> bool:
-    """Whether it is a task of the plan, which a seal counts, not an instance."""
+    """Whether the unit is a task of the plan, which a seal counts, and not an instance."""
     return bool(original.plan) and unit in original.plan["tasks"]
 
 
-def owes_answers(original: Original) -> bool:
+def requires_answers(original: Original) -> bool:
     """Whether the run passed, so that every answer is required."""
     return bool(original.plan) and original.entries[-1]["data"]["status"] == "passed"
 
 
 def has_started(original: Original, unit: str) -> bool:
-    return any(entry["kind"] in ("task.started", "task.reused") for _, entry in told_of(original, unit))
+    return any(entry["kind"] in ("task.started", "task.reused") for _, entry in unit_entries(original, unit))
 
 
-def comes_later(original: Original, unit: str, seq: int, *kinds: str) -> bool:
-    return any(other > seq and entry["kind"] in kinds for other, entry in told_of(original, unit))
+def has_later_entry(original: Original, unit: str, seq: int, *kinds: str) -> bool:
+    return any(other > seq and entry["kind"] in kinds for other, entry in unit_entries(original, unit))
 
 
 def has_passed(original: Original, unit: str) -> bool:
     return any(
-        entry["kind"] == "task.ended" and entry["data"]["state"] == "passed" for _, entry in told_of(original, unit)
+        entry["kind"] == "task.ended" and entry["data"]["state"] == "passed"
+        for _, entry in unit_entries(original, unit)
     )
 
 
 def is_followed_by_a_check(original: Original, seq: int, entry: Entry) -> bool:
-    """Whether another check of the same attempt comes after this one."""
+    """Whether a later check belongs to the same attempt."""
     return any(
         other > seq and later["kind"].startswith("verdict.") and later["data"]["attempt"] == entry["data"]["attempt"]
-        for other, later in told_of(original, entry["data"]["task"])
+        for other, later in unit_entries(original, entry["data"]["task"])
     )
 
 
-def settles(original: Original, seq: int, entry: Entry) -> bool:
-    """Whether the unit passed with this attempt's result, so that all its checks had to pass."""
+def is_part_of_final_result(original: Original, seq: int, entry: Entry) -> bool:
+    """Whether the unit passed with the result of this check's attempt, so that all its checks had to pass."""
     unit = entry["data"]["task"]
-    return has_passed(original, unit) and not comes_later(original, unit, seq, "task.started")
+    return has_passed(original, unit) and not has_later_entry(original, unit, seq, "task.started")

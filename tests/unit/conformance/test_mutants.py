@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from forum_conformance.mutation.engine import ANY, CAUGHT, KINDS, Mutant, mutants
-from forum_conformance.mutation.original import Draft, read
+from forum_conformance.mutation.engine import ANY_VERDICT, CAUGHT, KINDS, Mutant, mutants
+from forum_conformance.mutation.original import Draft, read_original
 from ledgers import LEDGERS
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "schemas/v1/entry.schema.json").read_text(encoding="utf-8"))
@@ -25,9 +25,9 @@ def files(directory: Path) -> dict[str, bytes]:
     return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
 
 
-def consistent(made: Iterator[Mutant]) -> Iterator[Mutant]:
-    """Keep the mutants that are well-formed but describe another run."""
-    return (mutant for mutant in made if mutant.kind.startswith(("semantic-", "rewrite-")))
+def consistent(candidates: Iterator[Mutant]) -> Iterator[Mutant]:
+    """Keep the mutants that are well-formed but describe a different run."""
+    return (mutant for mutant in candidates if mutant.kind.startswith(("semantic-", "rewrite-")))
 
 
 def test_every_mutant_differs_from_its_original(run_dir: Path) -> None:
@@ -36,11 +36,11 @@ def test_every_mutant_differs_from_its_original(run_dir: Path) -> None:
     assert [mutant for mutant in mutants(run_dir, seed=1, limit=200) if mutant.files == original] == []
 
 
-def test_the_same_seed_makes_the_same_mutants(run_dir: Path) -> None:
+def test_the_same_seed_creates_the_same_mutants(run_dir: Path) -> None:
     assert list(mutants(run_dir, seed=7, limit=100)) == list(mutants(run_dir, seed=7, limit=100))
 
 
-def test_another_seed_makes_other_mutants(tmp_path: Path) -> None:
+def test_a_different_seed_creates_different_mutants(tmp_path: Path) -> None:
     run_dir = LEDGERS["climbing"](tmp_path)
 
     assert list(mutants(run_dir, seed=1, limit=200)) != list(mutants(run_dir, seed=2, limit=200))
@@ -68,7 +68,7 @@ def test_only_an_undetectable_mutant_may_be_called_valid(tmp_path: Path) -> None
     all_mutants = list(mutants(LEDGERS["two_waves"](tmp_path), seed=1, limit=400))
 
     assert {mutant.verdicts for mutant in all_mutants if mutant.in_reach} == {CAUGHT}
-    assert {mutant.verdicts for mutant in all_mutants if not mutant.in_reach} == {ANY}
+    assert {mutant.verdicts for mutant in all_mutants if not mutant.in_reach} == {ANY_VERDICT}
     assert all(
         mutant.in_reach
         for mutant in all_mutants
@@ -80,10 +80,10 @@ def test_a_consistent_mutant_has_a_correct_chain_and_matches_the_schema(run_dir:
     validator = jsonschema_rs.validator_for(SCHEMA)
 
     for number, mutant in enumerate(consistent(mutants(run_dir, seed=1, limit=200))):
-        rewritten = read(mutant.apply(tmp_path / str(number)))
+        rewritten = read_original(mutant.apply(tmp_path / str(number)))
 
         assert [problem.message for entry in rewritten.entries for problem in validator.iter_errors(entry)] == []
-        assert rewritten.rewritten(Draft(rewritten.entries)) == rewritten.files
+        assert rewritten.rewrite(Draft(rewritten.entries)) == rewritten.files
 
 
 def test_python_can_read_the_archive_of_a_consistent_mutant(tmp_path: Path) -> None:
