@@ -103,7 +103,7 @@ class Reuse:
             )
             raise UsageError(f"cannot reuse results of run {earlier.run}: {reason}")
         for task in sorted(prepared.to_reuse, key=lambda name: self._plan.tasks[name].order):
-            why = self._comparison.why_not(task)
+            why = self._comparison.reason_against(task)
             if why is not None:
                 hint = f"use --from {shlex.quote(task)} to run it and everything after it"
                 if task not in earlier.plan.tasks:
@@ -147,7 +147,7 @@ class Reuse:
             return None
         found = self._comparison.earlier.find(unit, fingerprint)
         if found is None:
-            self._record_decision(unit, self._comparison.why(unit, fingerprint))
+            self._record_decision(unit, self._comparison.reason_to_run(unit, fingerprint))
         elif self._lacks_output(unit, found):
             self._record_decision(unit, "its output does not contain what the plan's `outputs` select")
         elif (predecessor := self._rerun_predecessor(unit)) is not None:
@@ -193,7 +193,7 @@ class Reuse:
             for name, fingerprint in self._fingerprints.items():
                 result = earlier.results.get(name)
                 if result is not None and result.state == "passed" and result.fingerprint == fingerprint:
-                    self._cache.keep(fingerprint, earlier.run, name, directory)
+                    self._cache.store(fingerprint, earlier.run, name, directory)
             earlier.close()
 
     def __enter__(self) -> Self:

@@ -132,7 +132,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
         )
         # Opening may have recorded torn tails, which are not part of the run.
         machine.state.seq = writer.size
-        clock.now_us = machine.state.latest_us
+        clock.now_us = machine.state.last_entry_us
         if not is_deterministic:
             mode = _Mode(mode_name, clock, SteadyClock(clock.now_us), implementation, run)
             clock.now_us = mode.now()

@@ -149,6 +149,6 @@ class LiveDriver:
 
     def _announce_wait(self, due_us: int) -> None:
         """Tells the observer why nothing happens: a backoff or a rate limit."""
-        unit = None if self._machine.state.calls else self._machine.first_waiting()
+        unit = None if self._machine.state.open_calls else self._machine.first_waiting_unit()
         if unit is not None and unit.resumes_us == due_us:
             self._waiting(due_us, f"retry of {unit.name}" if unit.has_begun else f"rate limit before {unit.name}")

@@ -64,7 +64,7 @@ class Recorder:
             for entry in entries:
                 self._place(entry)
         if self._watch is not None:
-            at_us = self._state.latest_us
+            at_us = self._state.last_entry_us
             self._unseen += [(seq, at_us, entry.kind, entry.data) for seq, entry in enumerate(entries, first)]
 
     def _place(self, entry: NewEntry) -> None:

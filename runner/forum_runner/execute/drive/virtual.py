@@ -69,7 +69,7 @@ class VirtualDriver:
         self._push(attempt.id, reply, latency_ms)
 
     def _push(self, call: str, reply: Reply, latency_ms: int) -> None:
-        order = self._machine.state.calls[call].order
+        order = self._machine.state.open_calls[call].order
         due_us = self._clock.now_us + latency_ms * 1_000
         heappush(self._replies, (due_us, order, next(self._numbers), Replied(call, self._scrubber.reply(reply))))
 

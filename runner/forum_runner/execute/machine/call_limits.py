@@ -8,9 +8,7 @@ from forum_runner.execute.machine.budgets import Ceiling
 from forum_runner.wave_plan.wave_plan_reader import NO_PRICES, PlannedAdapter, TokenPrices
 
 DEFAULT_TIMEOUT_MS = 600_000
-DEFAULT_MAX_TOKENS = 4_096
-DEFAULT_OUTPUT_BYTES = 10_000_000
-CHECK_OUTPUT_BYTES = 1_000_000
+_DEFAULT_MAX_TOKENS = 4_096
 # A chat template adds its own tokens around the messages. Secrets count as their names: a reservation must not reveal
 # their length.
 _TEMPLATE_TOKENS = 256
@@ -32,24 +30,12 @@ class CallLimits:
     extra_tokens: int = 0
 
     def ceiling(self, prompt_bytes: int) -> Ceiling:
-        """For a call with a prompt of this size."""
+        """The ceiling of a call with a prompt of this size."""
         input_tokens = prompt_bytes + self.extra_tokens if self.counts_prompt else 0
         return Ceiling(input_tokens, self.max_tokens, self.max_output_bytes, self.timeout_ms, self.prices)
 
 
-# A check by a command has no adapter.
-COMMAND_CHECK_LIMITS = CallLimits(DEFAULT_TIMEOUT_MS, CHECK_OUTPUT_BYTES)
-
-
-def limits_of(adapter: PlannedAdapter) -> CallLimits:
-    timeout_ms = DEFAULT_TIMEOUT_MS if adapter.timeout_ms is None else adapter.timeout_ms
-    prices = adapter.prices
-    if adapter.is_program:
-        max_bytes = adapter.max_output_bytes or DEFAULT_OUTPUT_BYTES
-        if prices is NO_PRICES:
-            return CallLimits(timeout_ms, max_bytes)
-        # A model's own command line does not report its usage; a token has at least one byte.
-        return CallLimits(timeout_ms, max_bytes, max_bytes, prices, counts_prompt=True)
-    max_tokens = adapter.max_tokens or DEFAULT_MAX_TOKENS
+def model_limits(adapter: PlannedAdapter, timeout_ms: int) -> CallLimits:
+    max_tokens = adapter.max_tokens or _DEFAULT_MAX_TOKENS
     max_bytes = _BYTES_PER_TOKEN * max_tokens + _EXTRA_BYTES
-    return CallLimits(timeout_ms, max_bytes, max_tokens, prices, False, True, _TEMPLATE_TOKENS)
+    return CallLimits(timeout_ms, max_bytes, max_tokens, adapter.prices, False, True, _TEMPLATE_TOKENS)

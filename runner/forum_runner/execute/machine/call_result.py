@@ -1,4 +1,4 @@
-"""Records how calls end, and decides what the unit does next."""
+"""Records the ends of calls, and decides what their units do next."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from forum_runner.canonical import canonical
 from forum_runner.execute.machine import task_end
 from forum_runner.execute.machine.backoff import backoff_ms
 from forum_runner.execute.machine.budgets import Shortage
-from forum_runner.execute.machine.call_prompt import missing_for_call
 from forum_runner.execute.machine.core import MachineCore
+from forum_runner.execute.machine.program_call import command_verdict
 from forum_runner.execute.machine.reply_parser import ReplyFailure, parse, read_structured, read_text
 from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import Call, Unit
 from forum_runner.execute.machine.usage_charge import usage_of
 from forum_runner.ledger.body import JSON, TEXT, Body
-from forum_runner.ledger.recorded_body import AnyBody
+from forum_runner.ledger.recorded_body import AnyBody, RedactedBodyError, check_not_redacted
 from forum_runner.manifest.pointer import look_up
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
-# After these errors another tier may succeed.
-_CLIMBS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH, ErrorKind.CONTEXT_LENGTH})
-# How often a call with an unknown outcome is made again in one process.
+# After these errors, another tier may succeed.
+_ESCALATED_ERRORS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH, ErrorKind.CONTEXT_LENGTH})
+# How often one process repeats a call whose outcome is unknown.
 _MAX_LOSSES = 3
-_EXCEEDABLE = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
+# The resources whose usage may exceed the reservation.
+_EXCEEDABLE_RESOURCES = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
 
 
 def take_reply(core: MachineCore, call_id: str, reply: Reply) -> None:
     """Records the end of a call. A second reply to the same call is ignored."""
-    unit = core.state.calls.get(call_id)
+    unit = core.state.open_calls.get(call_id)
     if unit is None or unit.call is None:
         return
     call = unit.call
@@ -44,7 +45,7 @@ def take_reply(core: MachineCore, call_id: str, reply: Reply) -> None:
     if failure is not None:
         unit.losses += failure.kind is ErrorKind.CANCELLED and not core.is_pausing
         shortage = _shortage_behind(call, failure.kind)
-    wake_short_units(core)
+    _wake_units_waiting_for_budget(core)
     if shortage is not None:
         task_end.stop(core, unit, shortage)
     elif not core.is_pausing:
@@ -58,10 +59,10 @@ def _shortage_behind(call: Call, kind: ErrorKind) -> Shortage | None:
     return call.short_output if kind is ErrorKind.OUTPUT_LIMIT else None
 
 
-def wake_short_units(core: MachineCore) -> None:
-    """Wakes the units that wait for a budget, after a call released its share."""
-    if core.short:
-        waiting, core.short = core.short, []
+def _wake_units_waiting_for_budget(core: MachineCore) -> None:
+    """Wakes the units that wait for a budget: a call has released its share."""
+    if core.waiting_for_budget:
+        waiting, core.waiting_for_budget = core.waiting_for_budget, []
         for unit in waiting:
             core.enqueue(unit)
 
@@ -121,18 +122,17 @@ def _actor(call: Call) -> str:
     return "runner" if call.agent is None else f"agent:{call.agent}"
 
 
-def _record_excess(core: MachineCore, unit: Unit, call: Call, usage: Mapping[str, int], closed: int) -> None:
+def _record_excess(core: MachineCore, unit: Unit, call: Call, usage: Mapping[str, int], closed_seq: int) -> None:
     reserved = call.reserved
-    for amount in _EXCEEDABLE:
-        if usage[amount] > reserved[amount]:
-            data = {"task": unit.name, "attempt": call.attempt, "amount": amount}
-            core.record(
-                "budget.exceeded", {**data, "reserved": reserved[amount], "used": usage[amount]}, causes=[closed]
-            )
+    for resource in _EXCEEDABLE_RESOURCES:
+        if usage[resource] > reserved[resource]:
+            data = {"task": unit.name, "attempt": call.attempt, "amount": resource}
+            data |= {"reserved": reserved[resource], "used": usage[resource]}
+            core.record("budget.exceeded", data, causes=[closed_seq])
 
 
 def _read(core: MachineCore, unit: Unit, content: bytes, *, is_sensitive: bool) -> Body | Failure:
-    """The output of the answer. It must contain every part that the plan's outputs select."""
+    """The output in the answer; a failure if it lacks a part that the plan's outputs select."""
     schema = unit.task.output
     if schema is None:
         output = read_text(content, is_sensitive=is_sensitive)
@@ -148,7 +148,7 @@ def _read(core: MachineCore, unit: Unit, content: bytes, *, is_sensitive: bool) 
 
 
 def missing_for_outputs(plan: WavePlan, task: str, output: Output) -> str | None:
-    """A pointer that the plan's outputs select and that has no value in this output."""
+    """A pointer that the plan's outputs select and that has no value in this output; None if there is none."""
     for pointer in plan.output_pointers.get(task, ()):
         if pointer:
             try:
@@ -162,7 +162,7 @@ def _give_verdict(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> No
     usage, _ = usage_of(core.plan, call, reply, core.state.now_us)
     by = "command" if call.agent is None else "agent"
     data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt, "check": call.check, "by": by, "usage": usage}
-    judged = _command_verdict(reply) if by == "command" else _agent_verdict(reply)
+    judged = command_verdict(reply) if by == "command" else _agent_verdict(reply)
     verdict, reason = ("none", judged.message) if isinstance(judged, Failure) else judged
     data["verdict"] = verdict
     detail: dict[str, Any] = {}
@@ -184,14 +184,6 @@ def _give_verdict(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> No
     unit.check_error = judged if isinstance(judged, Failure) else None
 
 
-def _command_verdict(reply: Reply) -> tuple[str, str] | Failure:
-    failure = reply.failure
-    said = b"\n".join(part for part in (reply.content, reply.stderr) if part).decode(errors="replace")
-    if failure is None:
-        return "pass", said
-    return ("fail", said or failure.message) if failure.kind is ErrorKind.EXIT_STATUS else failure
-
-
 def _agent_verdict(reply: Reply) -> tuple[str, str] | Failure:
     if reply.failure is not None:
         return reply.failure
@@ -206,6 +198,7 @@ def _agent_verdict(reply: Reply) -> tuple[str, str] | Failure:
 
 
 def lose(core: MachineCore, unit: Unit) -> None:
+    """Records that the outcome of the unit's open call is unknown."""
     call = unit.call
     if call is None:
         return
@@ -214,7 +207,7 @@ def lose(core: MachineCore, unit: Unit) -> None:
         core.record("task.lost", data, causes=[call.seq])
     else:
         core.record("verdict.lost", {**data, "check": call.check}, causes=[call.seq])
-    wake_short_units(core)
+    _wake_units_waiting_for_budget(core)
     if not call.is_orphan:
         unit.losses += 1
         if not core.is_pausing:
@@ -222,9 +215,12 @@ def lose(core: MachineCore, unit: Unit) -> None:
 
 
 def proceed(core: MachineCore, unit: Unit) -> None:
-    """Decides what follows the last call. Depends only on the state, so a resumed run continues here."""
+    """Decides what the unit does after its last call.
+
+    The decision depends only on the state, so a resumed run continues here.
+    """
     last = unit.ending
-    if unit.reused or (last is not None and last.status == "ok"):
+    if unit.is_reused or (last is not None and last.status == "ok"):
         _proceed_after_an_answer(core, unit)
     elif last is None:
         _retry(core, unit)
@@ -243,20 +239,23 @@ def proceed(core: MachineCore, unit: Unit) -> None:
 def _retry(core: MachineCore, unit: Unit, wait_ms: int = 0) -> None:
     if core.state.is_out_of_time:
         task_end.end(core, unit, "stopped", "budget")
-    elif not has_bodies(core, unit):
+    elif not can_read_bodies(core, unit):
         return
     elif wait_ms:
         core.wait(unit, core.state.now_us + wait_ms * 1_000)
     else:
-        core.begun.append(unit)
+        core.begun_queue.append(unit)
 
 
-def has_bodies(core: MachineCore, unit: Unit) -> bool:
-    """Whether every body that the next call needs is readable. False if one was redacted, and the unit has ended."""
-    missing = missing_for_call(unit)
-    if missing is not None:
-        task_end.fail(core, unit, "expects", missing)
-    return missing is None
+def can_read_bodies(core: MachineCore, unit: Unit) -> bool:
+    """Whether every body that the next call needs is readable. If one was redacted, ends the unit."""
+    for description, body in unit.bodies_for_call():
+        try:
+            check_not_redacted(body)
+        except RedactedBodyError as error:
+            task_end.fail(core, unit, "expects", f"{description} is unavailable: {error}")
+            return False
+    return True
 
 
 def _retry_unless_lost_too_often(core: MachineCore, unit: Unit) -> None:
@@ -267,12 +266,12 @@ def _retry_unless_lost_too_often(core: MachineCore, unit: Unit) -> None:
 
 
 def _proceed_after_an_answer(core: MachineCore, unit: Unit) -> None:
-    while not unit.reused and not unit.has_failed_check and unit.checks_passed < len(unit.task.checks):
+    while not unit.is_reused and not unit.has_failed_check and unit.checks_passed < len(unit.task.checks):
         schema = unit.task.checks[unit.checks_passed].schema
         if schema is None:
             _proceed_with_check(core, unit)
             return
-        if not has_bodies(core, unit):
+        if not can_read_bodies(core, unit):
             return
         _check_by_schema(core, unit, schema)
     if unit.has_failed_check:
@@ -284,10 +283,10 @@ def _proceed_after_an_answer(core: MachineCore, unit: Unit) -> None:
 def _proceed_after_a_failed_verdict(core: MachineCore, unit: Unit) -> None:
     """Escalates before it retries: another tier is more likely to succeed."""
     is_last = unit.step + 1 >= len(unit.ladder)
-    if is_last and unit.at_step < unit.task.retry.attempts:
+    if is_last and unit.attempts_at_step < unit.task.retry.attempts:
         _retry(core, unit)
     else:
-        _climb_or_fail(core, unit, "verdict", may_climb=True)
+        _escalate_or_fail(core, unit, "verdict", may_escalate=True)
 
 
 def _proceed_with_check(core: MachineCore, unit: Unit) -> None:
@@ -295,34 +294,37 @@ def _proceed_with_check(core: MachineCore, unit: Unit) -> None:
     failure, unit.check_error = unit.check_error, None
     if failure is None or failure.kind is ErrorKind.CANCELLED:
         _retry_unless_lost_too_often(core, unit)
-    elif _may_retry(core, unit, unit.asked, failure.kind):
-        _retry_after_error(core, unit, unit.asked, failure.kind, failure.retry_after_ms)
+    elif _may_retry(core, unit, unit.check_tries, failure.kind):
+        _retry_after_error(core, unit, unit.check_tries, failure.kind, failure.retry_after_ms)
     else:
         task_end.fail(core, unit, "error")
 
 
 def _check_by_schema(core: MachineCore, unit: Unit, digest: str) -> None:
     if unit.output is None:
-        raise ValueError(f"'{unit.name}' has nothing to check")
-    misfit = core.schemas.misfit(digest, unit.output.value)
+        raise ValueError(f"'{unit.name}' has no output to check")
+    mismatch = core.schemas.mismatch(digest, unit.output.value)
     data = {"task": unit.name, "attempt": unit.attempts, "check": unit.checks_passed, "by": "schema"}
-    causes = [] if unit.closed is None else [unit.closed]
-    if misfit is None:
+    causes = unit.causes_after_attempt
+    if mismatch is None:
         core.record("verdict.given", {**data, "verdict": "pass"}, causes=causes)
     else:
-        reason = Body(misfit.encode(errors="replace"), TEXT, unit.is_sensitive)
+        reason = Body(mismatch.encode(errors="replace"), TEXT, unit.is_sensitive)
         core.record("verdict.given", {**data, "verdict": "fail"}, {"reason": reason}, causes)
 
 
 def _proceed_after_an_error(core: MachineCore, unit: Unit, error: ErrorKind, retry_after_ms: int | None) -> None:
-    if _may_retry(core, unit, unit.at_step, error):
-        _retry_after_error(core, unit, unit.at_step, error, retry_after_ms)
+    if _may_retry(core, unit, unit.attempts_at_step, error):
+        _retry_after_error(core, unit, unit.attempts_at_step, error, retry_after_ms)
     else:
-        _climb_or_fail(core, unit, "error", may_climb=error in _CLIMBS)
+        _escalate_or_fail(core, unit, "error", may_escalate=error in _ESCALATED_ERRORS)
 
 
 def _may_retry(core: MachineCore, unit: Unit, tries: int, error: ErrorKind) -> bool:
-    """A call that the end of the run's time cut short has not failed: it may be retried after a resume."""
+    """Whether the call may be made again.
+
+    A call that was cut short because the run is out of time has not failed: it may be retried after a resume.
+    """
     if core.state.is_out_of_time and error is ErrorKind.TIMEOUT:
         return True
     return error.may_be_retried and tries < unit.task.retry.attempts
@@ -336,11 +338,10 @@ def _retry_after_error(core: MachineCore, unit: Unit, tries: int, error: ErrorKi
         _retry(core, unit, max(backoff_ms(unit.task.retry, tries, core.context.run, unit.name), retry_after_ms or 0))
 
 
-def _climb_or_fail(core: MachineCore, unit: Unit, reason: str, *, may_climb: bool) -> None:
-    if may_climb and unit.step + 1 < len(unit.ladder):
+def _escalate_or_fail(core: MachineCore, unit: Unit, reason: str, *, may_escalate: bool) -> None:
+    if may_escalate and unit.step + 1 < len(unit.ladder):
         tiers = {"from": unit.ladder[unit.step].tier, "to": unit.ladder[unit.step + 1].tier}
-        causes = [] if unit.closed is None else [unit.closed]
-        core.record("escalation.raised", {"task": unit.name, **tiers}, causes=causes)
+        core.record("escalation.raised", {"task": unit.name, **tiers}, causes=unit.causes_after_attempt)
         _retry(core, unit)
     else:
         task_end.fail(core, unit, reason)
@@ -348,4 +349,4 @@ def _climb_or_fail(core: MachineCore, unit: Unit, reason: str, *, may_climb: boo
 
 def stop_repeating(core: MachineCore, unit: Unit) -> None:
     """Escalates or fails, because the same prompt was answered before."""
-    _climb_or_fail(core, unit, "repeated", may_climb=True)
+    _escalate_or_fail(core, unit, "repeated", may_escalate=True)

@@ -1,4 +1,4 @@
-"""The shared parts of the machine: plan, context, state, queues, timers and the commands to send."""
+"""The parts of the machine that its modules share: plan, context, state, queues, timers and the commands to send."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ class Context:
 
 
 class MachineCore:
-    """Only entries change `state`. The rest follows from the state and is rebuilt when a run is resumed."""
+    """The state of a run, and the rest, which follows from the state and is rebuilt when a run is resumed.
+
+    Only entries change `state`.
+    """
 
     def __init__(self, wave_plan: WavePlan, context: Context) -> None:
         self.plan = plan = RunPlan(wave_plan)
@@ -57,16 +60,17 @@ class MachineCore:
         self.record = self.state.record
         self.schemas = Schemas(wave_plan.schemas)
         self.fingerprints = Fingerprints(wave_plan)
-        self.renderer = Renderer(context.run, context.secrets)
-        self.recording = Renderer(context.run, None)
+        self.renderer = Renderer(wave_plan, context.run, context.secrets)
+        # Renders prompts for ledgers and gates: with the names of secrets.
+        self.public_renderer = Renderer(wave_plan, context.run, None)
         self.wall_ms: int | None = plan.policy.budget.get("wall_ms")
         self.outcome: Outcome | None = None
         self.is_pausing = False
         # Units that have begun go first, to finish work that was already paid for.
-        self.begun: deque[Unit] = deque()
-        self.fresh: deque[Unit] = deque()
+        self.begun_queue: deque[Unit] = deque()
+        self.fresh_queue: deque[Unit] = deque()
         # Units that wait until open calls release their share of a budget.
-        self.short: list[Unit] = []
+        self.waiting_for_budget: list[Unit] = []
         self._timers: list[tuple[int, int, Unit]] = []
         self._numbers = count()
         self._commands: list[Command] = []
@@ -80,7 +84,7 @@ class MachineCore:
         self._has_cancels = True
 
     def cancel_all(self) -> None:
-        for call in self.state.calls:
+        for call in self.state.open_calls:
             self.cancel(call)
 
     def take_commands(self) -> list[Command]:
@@ -88,12 +92,12 @@ class MachineCore:
         if self._has_cancels:
             self._has_cancels = False
             # A call may have ended in the same step.
-            calls = self.state.calls
-            commands = [command for command in commands if isinstance(command, Attempt) or command.call in calls]
+            open_calls = self.state.open_calls
+            commands = [command for command in commands if isinstance(command, Attempt) or command.call in open_calls]
         return commands
 
     def enqueue(self, unit: Unit) -> None:
-        (self.begun if unit.has_begun else self.fresh).append(unit)
+        (self.begun_queue if unit.has_begun else self.fresh_queue).append(unit)
 
     def wait(self, unit: Unit, until_us: int) -> None:
         """Suspends the unit until that time."""
@@ -109,11 +113,11 @@ class MachineCore:
                 return unit
         return None
 
-    def first_waiting(self) -> Unit | None:
+    def first_waiting_unit(self) -> Unit | None:
         """The unit with the earliest timer."""
         return self._timers[0][2] if self._timers else None
 
-    def waiting(self) -> list[Unit]:
+    def waiting_units(self) -> list[Unit]:
         """The units that wait for a time."""
         return [unit for due_us, _, unit in self._timers if unit.state is None and unit.resumes_us == due_us]
 
@@ -124,9 +128,9 @@ class MachineCore:
         """Forgets everything that is not in the ledger, as after a restart."""
         self.outcome = None
         self.is_pausing = False
-        self.begun.clear()
-        self.fresh.clear()
-        self.short.clear()
+        self.begun_queue.clear()
+        self.fresh_queue.clear()
+        self.waiting_for_budget.clear()
         self._timers.clear()
         for unit in self.state.units.values():
             unit.resumes_us = unit.check_error = None

@@ -15,45 +15,45 @@ _WORST_FIRST = ("stopped", "failed", "refused", "cancelled")
 class Machine(MachineCore):
     def __init__(self, wave_plan: WavePlan, context: Context) -> None:
         super().__init__(wave_plan, context)
-        self._has_swept = False
+        self._has_ended_unstarted = False
 
     def open(self, now_us: int) -> Transition:
-        """Starts a run whose first entry is written."""
+        """Starts a run whose first entry was written."""
         self.state.now_us = now_us
         self._handle_time()
         if not self.plan.is_in_waves:
             for name, task in self.plan.tasks.items():
-                if self.state.waiting_for[name] == 0:
+                if self.state.open_dependencies[name] == 0:
                     task_start.arrive(self, task)
         return self._step()
 
     def resume(self, now_us: int) -> Transition:
-        """Resumes a run whose entries so far were applied to the state."""
+        """Resumes a run. Its entries must have been applied to the state."""
         state = self.state
         state.now_us = now_us
         self.reset()
-        self._has_swept = False
+        self._has_ended_unstarted = False
         self.record("run.resumed", {"implementation": dict(self.context.implementation)})
         self._pass_deadlines()
-        for unit in list(state.calls.values()):
+        for unit in list(state.open_calls.values()):
             call_result.lose(self, unit)
         self._handle_time()
         for name, task in self.plan.tasks.items():
             is_open = not self.plan.is_in_waves or task.wave < state.waves_opened
-            if state.state_of(name) is None and state.waiting_for[name] == 0 and is_open:
+            if state.state_of(name) is None and state.open_dependencies[name] == 0 and is_open:
                 task_start.resume_task(self, task)
-        # Tasks that were released meanwhile come later in the plan: the loop above resumed them, too.
-        state.released.clear()
+        # Tasks that the loop above released come later in the plan, so it resumed them, too.
+        state.released_tasks.clear()
         return self._step()
 
     def is_waiting(self, now_us: int) -> bool:
         """Whether a paused run would only pause again: every open gate is undecided and before its deadline."""
         units = self.state.units.values()
         gates = [unit.gate for unit in units if unit.gate is not None and unit.state is None and not unit.has_begun]
-        is_undecided = all(
+        are_undecided = all(
             gate.decision is None and (gate.deadline_us is None or gate.deadline_us > now_us) for gate in gates
         )
-        return self.state.is_paused and self.state.pause_reason == "gate" and is_undecided
+        return self.state.is_paused and self.state.pause_reason == "gate" and are_undecided
 
     def handle(self, event: Event, now_us: int) -> Transition:
         if self.outcome is not None:
@@ -66,7 +66,7 @@ class Machine(MachineCore):
         if isinstance(event, Replied):
             call_result.take_reply(self, event.call, event.reply)
         elif isinstance(event, Lost):
-            unit = self.state.calls.get(event.call)
+            unit = self.state.open_calls.get(event.call)
             if unit is not None:
                 call_result.lose(self, unit)
         elif isinstance(event, Interrupted):
@@ -88,53 +88,53 @@ class Machine(MachineCore):
         return Transition(self.state.take_entries(), self.take_commands())
 
     def _pump(self) -> None:
-        """Begins what can begin, until nothing more can."""
-        state, begun, fresh = self.state, self.begun, self.fresh
-        calls, most = state.calls, self.plan.max_parallel
+        """Starts tasks and makes calls until neither is possible."""
+        state, begun, fresh = self.state, self.begun_queue, self.fresh_queue
+        open_calls, max_calls = state.open_calls, self.plan.max_parallel
         while not self.is_pausing:
-            self._arrivals()
-            while (begun or fresh) and len(calls) < most:
+            self._let_tasks_arrive()
+            while (begun or fresh) and len(open_calls) < max_calls:
                 next_call.advance(self, begun.popleft() if begun else fresh.popleft())
-            if state.is_stopping and not self._has_swept:
-                self._has_swept = True
-                task_start.sweep(self)
-            elif not state.released and (state.wave_left or not self._opens_wave()):
+            if state.is_stopping and not self._has_ended_unstarted:
+                self._has_ended_unstarted = True
+                task_start.end_all_unstarted(self)
+            elif not state.released_tasks and (state.left_in_wave or not self._is_wave_due()):
                 break
-        if not calls and self.outcome is None:
-            self._come_to_rest()
+        if not open_calls and self.outcome is None:
+            self._seal_or_pause()
 
-    def _arrivals(self) -> None:
+    def _let_tasks_arrive(self) -> None:
         """Lets tasks arrive whose dependencies have all ended or, with waves, the tasks of the next wave."""
         state = self.state
         if not self.plan.is_in_waves:
-            released, state.released = state.released, []
+            released, state.released_tasks = state.released_tasks, []
             for task in sorted(released, key=lambda task: task.order) if len(released) > 1 else released:
                 task_start.arrive(self, task)
             return
-        state.released.clear()
-        if self._opens_wave():
+        state.released_tasks.clear()
+        if self._is_wave_due():
             number, tasks = state.waves_opened, self.plan.tasks
-            causes = [] if state.last_ended is None else [state.last_ended]
+            causes = [] if state.last_ended_seq is None else [state.last_ended_seq]
             self.record("wave.opened", {"wave": number}, causes=causes)
             for name in self.plan.waves[number]:
                 task_start.arrive(self, tasks[name])
 
-    def _opens_wave(self) -> bool:
+    def _is_wave_due(self) -> bool:
         state, plan = self.state, self.plan
-        if state.wave_left or state.is_stopping or not plan.is_in_waves:
+        if state.left_in_wave or state.is_stopping or not plan.is_in_waves:
             return False
         return state.waves_opened < len(plan.waves)
 
-    def _come_to_rest(self) -> None:
-        """No call is open: seals or pauses the run, unless a unit waits for a time."""
+    def _seal_or_pause(self) -> None:
+        """Seals or pauses the run, in which no call is open, unless a unit waits for a time."""
         state = self.state
         if self.is_pausing:
             self._pause("interrupted")
-        elif state.ended == len(self.plan.tasks):
+        elif state.ended_tasks == len(self.plan.tasks):
             self._seal()
-        elif state.open_gates and all(unit.gate is not None and unit.gate.decision is None for unit in self.waiting()):
+        elif state.open_gates and all(unit.is_undecided for unit in self.waiting_units()):
             self._pause("gate")
-        elif not self.waiting():
+        elif not self.waiting_units():
             raise RuntimeError("no call is open, no timer is set, and the run has not ended")
 
     def _pause(self, reason: str) -> None:
@@ -143,36 +143,34 @@ class Machine(MachineCore):
 
     def _seal(self) -> None:
         for name in sorted(self.plan.outputs):
-            if name not in self.state.answers:
-                task_end.answer(self, name)
+            if name not in self.state.recorded_outputs:
+                task_end.record_answer(self, name)
         counts = dict(self.state.counts)
         status = next((state for state in _WORST_FIRST if counts[state]), "passed")
         self.record("run.sealed", {"status": status, "counts": counts, "totals": dict(self.state.budgets.totals)})
         self.outcome = Outcome(status)
 
     def _deadline_us(self) -> int | None:
-        left = self.wall_left_ms()
-        if left is None or self.state.active_since_us is None:
+        left_ms = self.wall_left_ms()
+        if left_ms is None or self.state.active_since_us is None:
             return None
-        return self.state.now_us + max(left, 0) * 1_000
+        return self.state.now_us + max(left_ms, 0) * 1_000
 
     def _handle_time(self) -> None:
         """Stops a run that is out of time, and wakes the units whose time has come."""
-        left = self.wall_left_ms()
-        is_over = left is not None and left <= 0 and self.state.ended < len(self.plan.tasks)
-        if is_over and not self.state.is_out_of_time and not self.is_pausing:
-            task_end.stop_at_wall(self)
+        left_ms = self.wall_left_ms()
+        is_time_up = left_ms is not None and left_ms <= 0 and self.state.ended_tasks < len(self.plan.tasks)
+        if is_time_up and not self.state.is_out_of_time and not self.is_pausing:
+            task_end.stop_out_of_time(self)
         while (unit := self.take_due()) is not None:
-            if unit.gate is not None and unit.gate.decision is None:
+            if unit.is_undecided:
                 task_start.pass_deadline(self, unit)
             self.enqueue(unit)
 
     def _pass_deadlines(self) -> None:
         for unit in self.state.units.values():
-            gate = unit.gate
-            if gate is None or gate.decision is not None or gate.deadline_us is None or unit.state is not None:
-                continue
-            if gate.deadline_us <= self.state.now_us:
+            deadline_us = unit.gate.deadline_us if unit.gate is not None and unit.is_undecided else None
+            if deadline_us is not None and deadline_us <= self.state.now_us:
                 task_start.pass_deadline(self, unit)
 
     def _interrupt(self) -> None:

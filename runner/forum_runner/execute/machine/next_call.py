@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 from msgspec import structs
 
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_runner.execute.machine import call_result, task_end, task_start
 from forum_runner.execute.machine.budgets import WALL, Ceiling, Shortage, fit
-from forum_runner.execute.machine.call_limits import COMMAND_CHECK_LIMITS, CallLimits
-from forum_runner.execute.machine.call_prompt import edited_for, render, render_check
+from forum_runner.execute.machine.call_prompt import render_attempt, render_check
 from forum_runner.execute.machine.core import MachineCore
-from forum_runner.execute.machine.prompt_renderer import recorded, size_of
+from forum_runner.execute.machine.prompt_renderer import prompt_document, prompt_size
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.body import JSON, Body
 from forum_runner.ledger.recorded_body import body_digest
-from forum_runner.wave_plan.wave_plan_reader import AdapterSettings
 
 
 def advance(core: MachineCore, unit: Unit) -> None:
-    """Lets the unit make its next call, wait, or end. There is room for a call."""
+    """Lets the unit make its next call, wait, or end. The run may make one more call."""
     if unit.state is not None or unit.call is not None or unit.resumes_us is not None:
         return
     if not unit.has_begun:
         if core.state.is_stopping:
-            task_start.sweep_unit(core, unit)
+            task_start.end_unstarted(core, unit)
             return
         if unit.gate is None and not task_start.prepare(core, unit):
             return
@@ -33,7 +32,7 @@ def advance(core: MachineCore, unit: Unit) -> None:
             reason = "deadline" if unit.gate.by == "deadline" else "rejected"
             task_end.end(core, unit, "refused", reason)
             return
-    if unit.ending is not None and unit.ending.status == "ok" and not unit.has_failed_check:
+    if unit.needs_check:
         _check(core, unit)
     else:
         _attempt(core, unit)
@@ -43,20 +42,19 @@ def _attempt(core: MachineCore, unit: Unit) -> None:
     agent = unit.agent
     if agent is None:
         raise ValueError(f"'{unit.name}' has no agent")
-    edited = None if unit.gate is None else edited_for(unit)
-    fingerprint = unit.fingerprint or core.fingerprints.of(unit.task, agent, unit.ladder, unit.given, edited)
+    fingerprint = unit.fingerprint or core.fingerprints.compute(
+        unit.task, agent, unit.ladder, unit.delivered, unit.edited_instruction
+    )
     if not unit.has_begun and task_start.reuse(core, unit, fingerprint):
         return
     rung = unit.ladder[unit.step]
-    adapter = rung.adapter
-    prompt = render(core, core.renderer, unit)
-    # The ledger gets the names of secrets.
-    public = render(core, core.recording, unit) if core.context.secrets else prompt
-    kept = Body(recorded(public), JSON, unit.is_sensitive)
-    if unit.seen and body_digest(kept) in unit.seen:
+    prompt = render_attempt(core, core.renderer, unit)
+    public_prompt = render_attempt(core, core.public_renderer, unit) if core.context.secrets else prompt
+    body = _prompt_body(unit, public_prompt)
+    if unit.answered_prompts and body_digest(body) in unit.answered_prompts:
         call_result.stop_repeating(core, unit)
         return
-    ceiling = _room(core, unit, agent, adapter, _wanted(core.plan.call_limits[adapter], public))
+    ceiling = _reserve(core, unit, agent, rung.adapter, public_prompt)
     if ceiling is None:
         return
     data = {
@@ -64,19 +62,23 @@ def _attempt(core: MachineCore, unit: Unit) -> None:
         "attempt": unit.attempts + 1,
         "agent": agent,
         "tier": rung.tier,
-        "adapter": adapter,
+        "adapter": rung.adapter,
         "fingerprint": fingerprint,
         "reserved": ceiling.reserved(),
     }
-    core.record("task.started", data, {"prompt": kept}, _causes_of_an_attempt(unit))
-    _begin(core, unit, agent, adapter, core.context.settings[adapter], prompt, ceiling)
+    core.record("task.started", data, {"prompt": body}, _causes_of_attempt(unit))
+    _begin(core, unit, prompt, ceiling)
 
 
-def _causes_of_an_attempt(unit: Unit) -> list[int]:
+def _prompt_body(unit: Unit, public_prompt: Prompt) -> Body:
+    return Body(orjson.dumps(prompt_document(public_prompt)), JSON, unit.is_sensitive)
+
+
+def _causes_of_attempt(unit: Unit) -> list[int]:
     if unit.attempts:
-        return [] if unit.closed is None else [unit.closed]
+        return unit.causes_after_attempt
     decided = None if unit.gate is None else unit.gate.decided_seq
-    cause = unit.cause if unit.delivered is None else unit.delivered
+    cause = unit.cause_seq if unit.delivered_seq is None else unit.delivered_seq
     if decided is None:
         return [] if cause is None else [cause]
     return [decided] if cause is None else sorted({cause, decided})
@@ -85,57 +87,43 @@ def _causes_of_an_attempt(unit: Unit) -> list[int]:
 def _check(core: MachineCore, unit: Unit) -> None:
     """Makes the next check by a command or an agent. Checks by schemas need no call."""
     number = unit.checks_passed
-    agent: str | None = unit.task.checks[number].agent
-    data: dict[str, Any] = {"task": unit.name, "attempt": unit.attempts, "check": number}
-    prompt = render_check(core, core.renderer, unit)
-    public = render_check(core, core.recording, unit) if core.context.secrets else prompt
-    if agent is None:
-        data["by"], adapter, settings = "command", None, core.context.check_settings
-        wanted = COMMAND_CHECK_LIMITS.ceiling(0)
-    else:
+    agent, adapter = unit.task.checks[number].agent, None
+    data: dict[str, Any] = {"task": unit.name, "attempt": unit.attempts, "check": number, "by": "command"}
+    if agent is not None:
         rung = core.plan.agents[agent].own_rung
-        adapter, settings = rung.adapter, core.context.settings[rung.adapter]
+        adapter = rung.adapter
         data |= {"by": "agent", "agent": agent, "tier": rung.tier, "adapter": adapter}
-        wanted = _wanted(core.plan.call_limits[adapter], public)
-    ceiling = _room(core, unit, agent, adapter, wanted)
+    prompt = render_check(core, core.renderer, unit)
+    public_prompt = render_check(core, core.public_renderer, unit) if core.context.secrets else prompt
+    ceiling = _reserve(core, unit, agent, adapter, public_prompt)
     if ceiling is None:
         return
-    kept = Body(recorded(public), JSON, unit.is_sensitive)
-    causes = [] if unit.closed is None else [unit.closed]
-    core.record("verdict.asked", {**data, "reserved": ceiling.reserved()}, {"prompt": kept}, causes)
-    _begin(core, unit, agent, adapter or "", settings, prompt, ceiling)
+    bodies = {"prompt": _prompt_body(unit, public_prompt)}
+    core.record("verdict.asked", {**data, "reserved": ceiling.reserved()}, bodies, unit.causes_after_attempt)
+    _begin(core, unit, prompt, ceiling)
 
 
-def _begin(
-    core: MachineCore,
-    unit: Unit,
-    agent: str | None,
-    adapter: str,
-    settings: AdapterSettings,
-    prompt: Prompt,
-    ceiling: Ceiling,
-) -> None:
-    call = unit.call
+def _begin(core: MachineCore, unit: Unit, prompt: Prompt, ceiling: Ceiling) -> None:
+    call, context = unit.call, core.context
     if call is None:
         raise ValueError(f"no call of '{unit.name}' is open")
     call.short_time, call.short_output = ceiling.short_time, ceiling.short_output
     limits = Limits(
         ceiling.timeout_ms, ceiling.max_output_bytes, ceiling.max_tokens, is_final=ceiling.short_time is not None
     )
-    run, site = core.context.run, core.context.site
+    settings = context.check_settings if call.adapter is None else context.settings[call.adapter]
     core.begin(
-        Attempt(call.id, run, unit.name, unit.attempts, adapter, settings, prompt, limits, agent, call.check, site)
-    )
+        Attempt(
+            call.id, context.run, unit.name, call.attempt, call.adapter or "", settings, prompt, limits,
+            call.agent, call.check, context.site,
+        )
+    )  # fmt: skip
 
 
-def _wanted(limits: CallLimits, prompt: Prompt) -> Ceiling:
-    """The limits of a call, from its adapter only."""
-    return limits.ceiling(size_of(prompt) if limits.counts_prompt else 0)
-
-
-def _room(core: MachineCore, unit: Unit, agent: str | None, adapter: str | None, wanted: Ceiling) -> Ceiling | None:
-    """The ceiling for the call; None if the unit waits or was stopped."""
-    state = core.state
+def _reserve(core: MachineCore, unit: Unit, agent: str | None, adapter: str | None, prompt: Prompt) -> Ceiling | None:
+    """The ceiling of the call, within the limits of budgets and rates; None if the unit waits or was stopped."""
+    state, limits = core.state, core.plan.call_limits[adapter]
+    wanted = limits.ceiling(prompt_size(prompt) if limits.counts_prompt else 0)
     ceiling: Ceiling | Shortage = wanted
     left_ms = core.wall_left_ms()
     if left_ms is not None:
@@ -148,13 +136,13 @@ def _room(core: MachineCore, unit: Unit, agent: str | None, adapter: str | None,
         ceiling = fit(accounts, wanted, 0 if agent is None else 1)
     if isinstance(ceiling, Shortage):
         if ceiling.may_pass:
-            core.short.append(unit)
+            core.waiting_for_budget.append(unit)
         else:
             task_end.stop(core, unit, ceiling)
         return None
     if adapter is not None and state.rates.limits_anything:
-        free_us = state.rates.free_at(adapter, core.state.now_us, ceiling.input_tokens + ceiling.max_tokens)
-        if free_us > core.state.now_us:
+        free_us = state.rates.free_at(adapter, state.now_us, ceiling.input_tokens + ceiling.max_tokens)
+        if free_us > state.now_us:
             core.wait(unit, free_us)
             return None
     return ceiling

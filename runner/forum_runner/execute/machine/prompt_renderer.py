@@ -1,20 +1,17 @@
-"""Renders the prompts of agents and programs, which keep the instruction and the data apart."""
+"""Renders the prompts of models, which keep the instruction and the data apart."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import orjson
-from msgspec import Struct
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from forum_adapters.base import Prompt
 from forum_runner.canonical import canonical
-from forum_runner.ledger.body import JSON
+from forum_runner.execute.machine.unit import DeliveredValue, Feedback, Unit
 from forum_runner.ledger.recorded_body import AnyBody
-from forum_runner.wave_plan.planned_task import Argv, Placeholder, PlanText
+from forum_runner.wave_plan.planned_task import Placeholder, PlanText
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 VERDICT_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -30,171 +27,92 @@ _JUDGE = (
     "point to the relevant parts of the result."
 )
 MAX_FEEDBACK_BYTES = 8_000
+_MARK_CHARACTERS = 16
 
 
-class DeliveredValue(NamedTuple):
-    """A value that an edge delivered: its origin, its digest, and how many bytes of it a prompt gets."""
-
-    name: str
-    body: AnyBody
-    origin: str
-    digest: str
-    kept_bytes: int | None = None
-
-    def text_bytes(self) -> bytes:
-        """The bytes for a text: a string without quotes, any other value as JSON."""
-        data = self.body.data
-        if self.body.type != JSON or not data.startswith(b'"'):
-            return data
-        text: str = orjson.loads(data)
-        return text.encode()
-
-    def kept(self) -> bytes:
-        """The bytes for a prompt, cut between characters."""
-        data = self.text_bytes()
-        if self.kept_bytes is None or self.kept_bytes >= len(data):
-            return data
-        return data[: self.kept_bytes].decode(errors="ignore").encode()
-
-
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """The last answer, and why it was rejected."""
-
-    reason: str
-    answer: bytes
-
-
-class Work(Struct, frozen=True):
-    """The parts of a prompt."""
-
-    run: str
-    task: str
-    attempt: int
-    persona: str
-    instruction: PlanText
-    argv: Argv
-    done_when: Sequence[PlanText]
-    given: Mapping[str, DeliveredValue]
-    output_schema: Any
-    feedback: Feedback | None
-
-
-def holds_secret(texts: Sequence[PlanText]) -> bool:
+def holds_secret(texts: Iterable[PlanText]) -> bool:
     return any(isinstance(part, Placeholder) and part.secret is not None for text in texts for part in text)
 
 
 class Renderer:
-    """Renders texts. Without `secrets`, texts contain the names of secrets instead, as in the ledger."""
+    """Renders texts and prompts. Without `secrets`, texts contain the names of secrets instead, as in the ledger."""
 
-    def __init__(self, run: str, secrets: Mapping[str, str] | None) -> None:
-        self._run = run
+    def __init__(self, plan: WavePlan, run: str, secrets: Mapping[str, str] | None) -> None:
+        self._plan = plan
+        self.run = run
         self._secrets = secrets
 
-    def text(self, parts: PlanText, given: Mapping[str, DeliveredValue], *, inline: bool) -> str:
+    def text(self, parts: PlanText, delivered: Mapping[str, DeliveredValue], *, inline: bool) -> str:
         """With `inline`, data replaces its placeholder; otherwise a mark does, and the data is listed separately."""
         if len(parts) == 1 and isinstance(parts[0], str):
             return parts[0]
-        return "".join(part if isinstance(part, str) else self._filled(part, given, inline) for part in parts)
+        return "".join(part if isinstance(part, str) else self._fill(part, delivered, inline) for part in parts)
 
-    def _filled(self, part: Placeholder, given: Mapping[str, DeliveredValue], inline: bool) -> str:
+    def _fill(self, part: Placeholder, delivered: Mapping[str, DeliveredValue], inline: bool) -> str:
         if part.need is not None:
-            return given[part.need].text_bytes().decode() if inline else f"[data: {part.need}]"
+            return delivered[part.need].text_bytes().decode() if inline else f"[data: {part.need}]"
         if part.secret is not None:
             name = part.secret
             return f"[secret: {name}]" if self._secrets is None else self._secrets[name]
-        return self._run
+        return self.run
 
-    def instruct(self, work: Work) -> Prompt:
-        """The prompt for a model."""
-        instruction, given, output_schema = work.instruction, work.given, work.output_schema
-        parts = [self.text(instruction, given, inline=False)] if instruction else []
-        if given:
+    def persona(self, agent: str | None) -> str:
+        return "" if agent is None else self._plan.agents[agent].persona
+
+    def output_schema(self, unit: Unit) -> Any:
+        """The JSON Schema of the unit's output; None if its output is text."""
+        return None if unit.task.output is None else self._plan.schemas[unit.task.output]
+
+    def criteria(self, unit: Unit) -> list[str]:
+        return [self.text(criterion, unit.delivered, inline=False) for criterion in unit.task.done_when or ()]
+
+    def attempt(self, unit: Unit) -> Prompt:
+        """The prompt with which a model performs the task."""
+        instruction, delivered, output_schema = unit.instruction, unit.delivered, self.output_schema(unit)
+        parts = [self.text(instruction, delivered, inline=False)] if instruction else []
+        if delivered:
             parts.append(_DATA_NOTICE)
-            parts += [_block(item) for _, item in sorted(given.items())]
+            parts += [data_block(value) for _, value in sorted(delivered.items())]
         if output_schema is not None:
             parts.append(_answer_format(output_schema))
-        if work.done_when:
-            parts.append(f"The result is accepted if:\n{self._criteria(work)}")
-        if work.feedback is not None:
-            parts.append(_correction(work.feedback))
-        return Prompt(work.persona, "\n\n".join(parts), output_schema=output_schema)
+        if unit.task.done_when:
+            parts.append(f"The result is accepted if:\n{_bullets(self.criteria(unit))}")
+        feedback = unit.last_feedback
+        if feedback is not None:
+            parts.append(_correction(feedback))
+        return Prompt(self.persona(unit.agent), "\n\n".join(parts), output_schema=output_schema)
 
-    def command(self, work: Work, stdin: str) -> Prompt:
-        """The prompt for a program that the task names."""
-        argv = tuple(self.text(argument, work.given, inline=True) for argument in work.argv)
-        return Prompt(argv=argv, stdin=self._stdin(work, stdin), output_schema=work.output_schema)
-
-    def _stdin(self, work: Work, format_: str) -> bytes:
-        if format_ == "none":
-            return b""
-        if format_ == "json":
-            return canonical(self._as_object(work))
-        values = [item for _, item in sorted(work.given.items())]
-        if len(values) == 1 and not work.instruction and values[0].kept_bytes is None:
-            return values[0].kept()
-        instruction = [self.text(work.instruction, work.given, inline=True)] if work.instruction else []
-        return "\n\n".join([*instruction, *map(_block, values)]).encode()
-
-    def _as_object(self, work: Work) -> dict[str, Any]:
-        needs = {name: _value(item) for name, item in work.given.items()}
-        document: dict[str, Any] = {"run": work.run, "task": work.task, "attempt": work.attempt, "needs": needs}
-        if work.instruction:
-            document["instruction"] = self.text(work.instruction, work.given, inline=False)
-        if work.persona:
-            document["persona"] = work.persona
-        if work.done_when:
-            document["done_when"] = [self.text(criterion, work.given, inline=False) for criterion in work.done_when]
-        if work.output_schema is not None:
-            document["output_schema"] = work.output_schema
-        if work.feedback is not None:
-            answer = work.feedback.answer.decode(errors="replace")
-            document["feedback"] = {"reason": work.feedback.reason, "answer": answer}
-        return document
-
-    def instruct_program(self, work: Work, argv: Sequence[str], stdin: str) -> Prompt:
-        """The prompt for a model's own command line, which reads everything from its standard input."""
-        if stdin == "text":
-            return for_program(self.instruct(work), argv)
-        data = canonical(self._as_object(work)) if stdin == "json" else b""
-        return Prompt(argv=tuple(argv), stdin=data, output_schema=work.output_schema)
-
-    def judge(self, work: Work, persona: str, output: AnyBody) -> Prompt:
-        criteria = self._criteria(work) if work.done_when else "- the result does what the instruction asks"
-        parts = [_JUDGE, f"Criteria:\n{criteria}", _DATA_NOTICE]
-        if work.instruction:
-            asked = self.text(work.instruction, work.given, inline=False).encode()
-            parts.append(_delimited("instruction", "the plan", asked, len(asked)))
-        parts.append(_delimited("result", work.task, output.data, len(output.data)))
+    def verdict(self, unit: Unit, judge: str | None, output: AnyBody) -> Prompt:
+        """The prompt with which the agent `judge` checks an output."""
+        criteria = self.criteria(unit) or ["the result does what the instruction asks"]
+        parts = [_JUDGE, f"Criteria:\n{_bullets(criteria)}", _DATA_NOTICE]
+        if unit.instruction:
+            instruction = self.text(unit.instruction, unit.delivered, inline=False).encode()
+            parts.append(_delimited("instruction", "the plan", instruction, len(instruction)))
+        parts.append(_delimited("result", unit.name, output.data, len(output.data)))
         parts.append(_answer_format(VERDICT_SCHEMA))
-        return Prompt(persona, "\n\n".join(parts), output_schema=VERDICT_SCHEMA)
-
-    def check(self, command: Argv, given: Mapping[str, DeliveredValue], output: AnyBody) -> Prompt:
-        """The prompt for a program that reads the output to check from its standard input."""
-        argv = tuple(self.text(argument, given, inline=True) for argument in command)
-        return Prompt(argv=argv, stdin=output.data)
-
-    def _criteria(self, work: Work) -> str:
-        return "\n".join(f"- {self.text(criterion, work.given, inline=False)}" for criterion in work.done_when)
+        return Prompt(self.persona(judge), "\n\n".join(parts), output_schema=VERDICT_SCHEMA)
 
 
-def for_program(prompt: Prompt, argv: Sequence[str]) -> Prompt:
-    """The prompt of a model as the standard input of its command line."""
-    data = f"{prompt.system}\n\n{prompt.text}".lstrip("\n").encode()
-    return Prompt(argv=tuple(argv), stdin=data, output_schema=prompt.output_schema)
-
-
-def recorded(prompt: Prompt) -> bytes:
-    """The prompt as the ledger stores it: one JSON object, without the schema, which is in the plan."""
+def prompt_document(prompt: Prompt) -> dict[str, Any]:
+    """The prompt as ledgers and gates show it: without the schema, which is in the plan."""
     if prompt.argv:
-        return orjson.dumps({"argv": prompt.argv, "stdin": prompt.stdin.decode(errors="replace")})
-    return orjson.dumps({"system": prompt.system, "text": prompt.text})
+        return {"argv": list(prompt.argv), "stdin": prompt.stdin.decode(errors="replace")}
+    return {"system": prompt.system, "text": prompt.text}
 
 
-def size_of(prompt: Prompt) -> int:
-    """The bytes that a model reads. A token has at least one byte, so this is an upper limit of the tokens."""
+def prompt_size(prompt: Prompt) -> int:
+    """The number of bytes that a model reads. A token has at least one byte, so this is also the maximum of tokens."""
     schema = 0 if prompt.output_schema is None else len(canonical(prompt.output_schema))
     return len(prompt.system.encode()) + len(prompt.text.encode()) + len(prompt.stdin) + schema
+
+
+def data_block(value: DeliveredValue) -> str:
+    return _delimited(value.name, value.origin, value.prompt_bytes(), len(value.text_bytes()))
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _answer_format(schema: Any) -> str:
@@ -202,30 +120,23 @@ def _answer_format(schema: Any) -> str:
     return f"Answer with one JSON value that is valid against this JSON Schema, and nothing else:\n{written}"
 
 
-def _value(item: DeliveredValue) -> Any:
-    data = item.body.data
-    return orjson.loads(data) if item.body.type == JSON else data.decode()
-
-
-def _block(item: DeliveredValue) -> str:
-    return _delimited(item.name, item.origin, item.kept(), len(item.text_bytes()))
-
-
-def _delimited(name: str, origin: str, kept: bytes, whole: int) -> str:
-    """The mark is a digest of the data, so the data cannot contain its own end line."""
-    mark = hashlib.sha256(kept).hexdigest()[:16]
-    cut = "" if len(kept) == whole else f" truncated: first {len(kept)} of {whole} bytes"
-    return f"<data {name} from {origin}{cut} {mark}>\n{kept.decode()}\n</data {mark}>"
+def _delimited(name: str, origin: str, data: bytes, full_size: int) -> str:
+    """The data between two lines with a mark. The mark is a digest of the data, so the data cannot contain it."""
+    mark = hashlib.sha256(data).hexdigest()[:_MARK_CHARACTERS]
+    cut = "" if len(data) == full_size else f" truncated: first {len(data)} of {full_size} bytes"
+    return f"<data {name} from {origin}{cut} {mark}>\n{data.decode()}\n</data {mark}>"
 
 
 def _correction(feedback: Feedback) -> str:
-    answer = feedback.answer[:MAX_FEEDBACK_BYTES].decode(errors="ignore").encode()
-    reason = feedback.reason.encode(errors="replace")
-    kept = reason[:MAX_FEEDBACK_BYTES].decode(errors="ignore").encode()
+    answer, reason = feedback.answer, feedback.reason.encode(errors="replace")
     return "\n\n".join(
         (
             "A previous answer was rejected. The reason and that answer follow. Correct the problem.",
-            _delimited("reason", "the check", kept, len(reason)),
-            _delimited("answer", "the previous attempt", answer, len(feedback.answer)),
+            _delimited("reason", "the check", _beginning(reason), len(reason)),
+            _delimited("answer", "the previous attempt", _beginning(answer), len(answer)),
         )
     )
+
+
+def _beginning(text: bytes) -> bytes:
+    return text[:MAX_FEEDBACK_BYTES].decode(errors="ignore").encode()

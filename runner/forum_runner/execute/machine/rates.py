@@ -11,11 +11,11 @@ _MINUTE_US = 60_000_000
 class _Window:
     """The calls of the last minute, each with the tokens that it reserved or used."""
 
-    __slots__ = ("calls", "requests", "tokens", "tokens_in_window")
+    __slots__ = ("calls", "max_requests", "max_tokens", "tokens_in_window")
 
     def __init__(self, limits: Mapping[str, int]) -> None:
-        self.requests = limits.get("requests_per_minute")
-        self.tokens = limits.get("tokens_per_minute")
+        self.max_requests = limits.get("requests_per_minute")
+        self.max_tokens = limits.get("tokens_per_minute")
         self.calls: deque[list[int]] = deque()
         self.tokens_in_window = 0
 
@@ -26,20 +26,22 @@ class _Window:
     def free_at(self, now_us: int, tokens: int) -> int:
         """The earliest time for a call with this many tokens. A call above the limit waits for an empty window."""
         self.forget(now_us)
-        at = now_us
-        if self.requests is not None and len(self.calls) >= self.requests:
-            at = self.calls[len(self.calls) - self.requests][0] + _MINUTE_US
-        if self.tokens is not None:
-            excess = self.tokens_in_window + tokens - self.tokens
-            for began_us, held in self.calls:
+        free_us = now_us
+        if self.max_requests is not None and len(self.calls) >= self.max_requests:
+            free_us = self.calls[len(self.calls) - self.max_requests][0] + _MINUTE_US
+        if self.max_tokens is not None:
+            excess = self.tokens_in_window + tokens - self.max_tokens
+            for began_us, call_tokens in self.calls:
                 if excess <= 0:
                     break
-                excess -= held
-                at = max(at, began_us + _MINUTE_US)
-        return at
+                excess -= call_tokens
+                free_us = max(free_us, began_us + _MINUTE_US)
+        return free_us
 
 
 class Rates:
+    """The rate limits of all adapters. An adapter without limits is always free."""
+
     def __init__(self, limits: Mapping[str, Mapping[str, int]]) -> None:
         self._windows = {adapter: _Window(own) for adapter, own in limits.items() if own}
         self.limits_anything = bool(self._windows)
@@ -48,19 +50,23 @@ class Rates:
         window = self._windows.get(adapter)
         return now_us if window is None else window.free_at(now_us, tokens)
 
-    def note(self, adapter: str, now_us: int, tokens: int) -> list[int] | None:
-        """Counts a call. Pass the result to `correct` when the call's usage is known."""
+    def add(self, adapter: str, now_us: int, tokens: int) -> list[int] | None:
+        """Counts a call and returns its slot in the window; None if the adapter has no limits.
+
+        Pass the slot to `correct` when the usage of the call is known.
+        """
         window = self._windows.get(adapter)
         if window is None:
             return None
         window.forget(now_us)
-        call = [now_us, tokens]
-        window.calls.append(call)
+        slot = [now_us, tokens]
+        window.calls.append(slot)
         window.tokens_in_window += tokens
-        return call
+        return slot
 
-    def correct(self, adapter: str, call: list[int], tokens: int) -> None:
+    def correct(self, adapter: str, slot: list[int], tokens: int) -> None:
+        """Replaces the reserved tokens of a call by the tokens that it used, if it is still in the window."""
         window = self._windows[adapter]
-        if any(call is known for known in window.calls):
-            window.tokens_in_window += tokens - call[1]
-            call[1] = tokens
+        if any(slot is known for known in window.calls):
+            window.tokens_in_window += tokens - slot[1]
+            slot[1] = tokens

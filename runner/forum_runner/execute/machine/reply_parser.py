@@ -18,11 +18,9 @@ from forum_runner.json_text import read_json_text
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.manifest.pointer import join, look_up
 
-# A whole answer in one Markdown fence, as models often write it: the only repair.
+# Models often write the whole answer in one Markdown fence. Removing it is the only repair.
 _FENCED = re.compile(r"\s*```[A-Za-z]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
-
-
-_LONGEST_KEYWORD = 200
+_MAX_KEYWORD_CHARACTERS = 200
 _PIECE_BYTES = 1 << 20
 
 
@@ -40,14 +38,11 @@ class Schemas:
         self._schemas = schemas
         self._validators: dict[str, jsonschema_rs.Draft202012Validator] = {}
 
-    def schema(self, digest: str) -> Any:
-        return self._schemas[digest]
-
     def fits(self, digest: str, value: Any) -> bool:
         return self._validator(digest).is_valid(value)
 
-    def misfit(self, digest: str, value: Any) -> str | None:
-        """Where a value does not match its schema, and the keyword that it violates; None if it matches.
+    def mismatch(self, digest: str, value: Any) -> str | None:
+        """A message with the place where the value violates its schema, and the keyword; None if the value matches.
 
         The message is recorded, so it does not use the library's wording, which may change.
         """
@@ -59,8 +54,8 @@ class Schemas:
              [str(step) for step in error.schema_path])
             for error in validator.iter_errors(value)
         )  # fmt: skip
-        wanted = _keyword_at(self._schemas[digest], path)
-        rule = f"'{keyword}'" if wanted is None else f"'{keyword}': {wanted}"
+        expected = _keyword_value(self._schemas[digest], path)
+        rule = f"'{keyword}'" if expected is None else f"'{keyword}': {expected}"
         return f"the value at '{where}' does not satisfy {rule}" if where else f"the value does not satisfy {rule}"
 
     def _validator(self, digest: str) -> jsonschema_rs.Draft202012Validator:
@@ -71,45 +66,45 @@ class Schemas:
         return found
 
 
-def _keyword_at(schema: Any, path: list[str]) -> str | None:
-    """The value of a keyword in RFC 8785 form, if it is short; references are followed."""
-    at = schema
+def _keyword_value(schema: Any, path: list[str]) -> str | None:
+    """The value of the keyword at a path in RFC 8785 form; None if it is long. Follows references."""
+    value = schema
     for step in path:
-        if isinstance(at, list) and step.isdecimal() and int(step) < len(at):
-            at = at[int(step)]
-        elif isinstance(at, dict) and step in at:
-            at = at[step]
+        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        elif isinstance(value, dict) and step in value:
+            value = value[step]
         else:
             return None
-        if step == "$ref" and isinstance(at, str):
+        if step == "$ref" and isinstance(value, str):
             try:
-                at = look_up(schema, unquote(at.removeprefix("#")))
+                value = look_up(schema, unquote(value.removeprefix("#")))
             except KeyError:
                 return None
-    written = canonical(at).decode()
-    return written if len(written) <= _LONGEST_KEYWORD else None
+    written = canonical(value).decode()
+    return written if len(written) <= _MAX_KEYWORD_CHARACTERS else None
 
 
 def read_text(content: bytes, *, is_sensitive: bool) -> Body | ReplyFailure:
     """The output of a task without a type."""
     if not content.isascii():
-        at = _unreadable_byte(content)
-        if at is not None:
-            return _malformed("not_utf8", f"the answer is not valid UTF-8 at byte {at}")
+        position = _first_invalid_byte(content)
+        if position is not None:
+            return _malformed("not_utf8", f"the answer is not valid UTF-8 at byte {position}")
     return Body(content, TEXT, is_sensitive)
 
 
-def _unreadable_byte(content: bytes) -> int | None:
-    """The position of the first byte that is not UTF-8. Decodes in pieces, to keep memory low."""
-    view, at = memoryview(content), 0
-    while at < len(view):
-        piece = view[at : at + _PIECE_BYTES]
-        is_last = at + len(piece) == len(view)
+def _first_invalid_byte(content: bytes) -> int | None:
+    """The position of the first byte that is not UTF-8, or None. Decodes in pieces, to keep memory low."""
+    view, start = memoryview(content), 0
+    while start < len(view):
+        piece = view[start : start + _PIECE_BYTES]
+        is_last = start + len(piece) == len(view)
         try:
             # Leave an incomplete character at the end to the next piece.
-            at += utf_8_decode(piece, "strict", is_last)[1]
+            start += utf_8_decode(piece, "strict", is_last)[1]
         except UnicodeDecodeError as error:
-            return at + error.start
+            return start + error.start
     return None
 
 
@@ -119,9 +114,9 @@ def read_structured(content: bytes, schemas: Schemas, digest: str, *, is_sensiti
     if isinstance(parsed, ReplyFailure):
         return parsed
     value, data = parsed
-    misfit = schemas.misfit(digest, value)
-    if misfit is not None:
-        message = f"the answer does not match the output schema: {misfit}"
+    mismatch = schemas.mismatch(digest, value)
+    if mismatch is not None:
+        message = f"the answer does not match the output schema: {mismatch}"
         return ReplyFailure(ErrorKind.SCHEMA_MISMATCH, message, code="schema")
     return Body(data, JSON, is_sensitive)
 

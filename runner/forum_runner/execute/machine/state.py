@@ -9,12 +9,12 @@ import orjson
 
 from forum_adapters.base import ErrorKind
 from forum_runner.execute.machine.budgets import Budgets
-from forum_runner.execute.machine.prompt_renderer import DeliveredValue, Feedback
 from forum_runner.execute.machine.rates import Rates
 from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.task_output import Output
-from forum_runner.execute.machine.unit import Call, Ending, Expansion, GateState, Unit
+from forum_runner.execute.machine.unit import Call, CallEnding, DeliveredValue, Expansion, Feedback, GateState, Unit
 from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.entries import KINDS
 from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.recorded_body import AnyBody, body_digest, bytes_or_empty, content_digest
 from forum_runner.ledger.writer import NO_COUNTS
@@ -28,6 +28,8 @@ _NO_BODIES: Bodies = {}
 
 
 class RunState:
+    """The state of a run. The method that applies an entry has the name of the entry's kind."""
+
     def __init__(self, plan: RunPlan, run: str) -> None:
         self.plan = plan
         self.run = run
@@ -37,23 +39,25 @@ class RunState:
         # One for each task, and one for each instance of a task with a `foreach`.
         self.units = {name: Unit(name, task) for name, task in plan.tasks.items()}
         self.expansions: dict[str, Expansion] = {}
-        self.waiting_for = {name: len(task.depends_on) for name, task in plan.tasks.items()}
+        self.open_dependencies = {name: len(task.depends_on) for name, task in plan.tasks.items()}
         self.counts = dict(NO_COUNTS)
-        self.ended = 0
-        self.calls: dict[str, Unit] = {}
+        self.ended_tasks = 0
+        self.open_calls: dict[str, Unit] = {}
         self.waves_opened = 0
-        self.wave_left = 0
-        self.readers = dict(plan.readers)
-        self.blocks_order: set[str] = set()
-        self.released: list[PlannedTask] = []
-        self.answers: set[str] = set()
+        # The tasks of the open wave that have not ended.
+        self.left_in_wave = 0
+        self.reader_counts = dict(plan.reader_counts)
+        # Ended tasks whose successors must not start, even if only an `order` edge connects them.
+        self.order_blockers: set[str] = set()
+        self.released_tasks: list[PlannedTask] = []
+        self.recorded_outputs: set[str] = set()
         # Units that have not started must not start.
         self.is_stopping = False
         self.is_out_of_budget = False
         self.is_out_of_time = False
         self.is_paused = False
         self.pause_reason = ""
-        self.last_ended: int | None = None
+        self.last_ended_seq: int | None = None
         self.is_sealed = False
         self.open_gates = 0
         self.active_us = 0
@@ -61,7 +65,7 @@ class RunState:
         # The time of the event, the entries that it led to, and the time of the last entry.
         self.now_us = 0
         self.new_entries: list[NewEntry] = []
-        self.latest_us = 0
+        self.last_entry_us = 0
         self._applier_of = _APPLIERS.get
 
     def output(self, unit: str) -> Output:
@@ -79,20 +83,20 @@ class RunState:
     def record(
         self, kind: str, data: Data, bodies: Bodies = _NO_BODIES, causes: Sequence[int] = (), actor: str = "runner"
     ) -> int:
-        """Applies an entry that is still to be written, and returns its seq."""
+        """Applies an entry that is not written yet, and returns its seq."""
         self.new_entries.append(NewEntry(kind, data, bodies, causes, actor))
         seq, at_us = self.seq, self.now_us
         self.seq = seq + 1
-        self._applier_of(kind, _changes_nothing)(self, seq, at_us, data, bodies)
-        self.latest_us = at_us
+        self._applier_of(kind, _ignore_entry)(self, seq, at_us, data, bodies)
+        self.last_entry_us = at_us
         return seq
 
     def apply(self, kind: str, at_us: int, data: Data, bodies: Bodies) -> int:
-        """Applies an entry that is written, and returns its seq."""
+        """Applies an entry that a ledger contains, and returns its seq."""
         seq = self.seq
         self.seq = seq + 1
-        self._applier_of(kind, _changes_nothing)(self, seq, at_us, data, bodies)
-        self.latest_us = at_us
+        self._applier_of(kind, _ignore_entry)(self, seq, at_us, data, bodies)
+        self.last_entry_us = at_us
         return seq
 
     def take_entries(self) -> list[NewEntry]:
@@ -103,71 +107,72 @@ class RunState:
         return self.units[task].state
 
     def active_ms(self, now_us: int) -> int:
-        """How long the run has been active: pauses and the time between two processes do not count."""
+        """How long the run has been active, without pauses and the time between two processes."""
         running = 0 if self.active_since_us is None else now_us - self.active_since_us
         return (self.active_us + running) // 1_000
 
-    def _opened(self, _seq: int, at_us: int, _data: Data, _bodies: Bodies) -> None:
+    def _run_opened(self, _seq: int, at_us: int, _data: Data, _bodies: Bodies) -> None:
         self.active_since_us = at_us
 
-    def _paused(self, _seq: int, at_us: int, data: Data, _bodies: Bodies) -> None:
+    def _run_paused(self, _seq: int, at_us: int, data: Data, _bodies: Bodies) -> None:
         self.is_paused = True
         self.pause_reason = data["reason"]
-        self._stop_the_clock(at_us)
+        self._stop_clock(at_us)
 
-    def _stop_the_clock(self, at_us: int) -> None:
+    def _stop_clock(self, at_us: int) -> None:
         if self.active_since_us is not None:
             self.active_us += at_us - self.active_since_us
             self.active_since_us = None
 
-    def _noted(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
-        """Another writer added an entry: the process had stopped with the entry before."""
-        self._stop_the_clock(self.latest_us)
+    def _run_repaired(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
+        """Another writer added the entry, so the process of the run ended with the entry before it."""
+        self._stop_clock(self.last_entry_us)
 
-    def _resumed(self, _seq: int, at_us: int, _data: Data, _bodies: Bodies) -> None:
+    _body_redacted = _run_repaired
+
+    def _run_resumed(self, _seq: int, at_us: int, _data: Data, _bodies: Bodies) -> None:
         # A process that did not pause was active until its last entry.
-        self._stop_the_clock(self.latest_us)
+        self._stop_clock(self.last_entry_us)
         self.is_paused = False
         self.active_since_us = at_us
-        for unit in self.calls.values():
+        for unit in self.open_calls.values():
             if unit.call is not None:
                 unit.call.is_orphan = True
 
     def _wave_opened(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
         units = self.units
-        self.wave_left = sum([units[name].state is None for name in self.plan.waves[self.waves_opened]])
+        self.left_in_wave = sum([units[name].state is None for name in self.plan.waves[self.waves_opened]])
         self.waves_opened += 1
 
-    def _routed(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+    def _route_decided(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         unit = self.units[data["task"]]
         unit.agent = data["agent"]
         unit.ladder = self.plan.wave_plan.ladder_of(unit.task, data["agent"])
 
-    def _expanded(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+    def _task_expanded(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
         task = self.plan.tasks[data["task"]]
         units = [Unit(instance_id(task.id, index), task, index) for index in range(data["instances"])]
         self.expansions[task.id] = Expansion(seq, Output(bodies["items"]), units, len(units))
         self.units.update((unit.name, unit) for unit in units)
         for unit in units:
-            unit.cause = seq
+            unit.cause_seq = seq
 
-    def _delivered(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+    def _edge_delivered(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
         unit, name, body = self.units[data["task"]], data["as"], bodies["value"]
-        if not unit.given:
-            unit.given = {}
-        # A sensitive value has no plain digest here: its content could be guessed from that.
+        if not unit.delivered:
+            unit.delivered = {}
+        # A plain digest would reveal the content of a short sensitive value.
         digest = f"{self.run}/{seq}" if body.is_sensitive else body_digest(body)
-        unit.given[name] = DeliveredValue(name, body, unit.task.origin_of(name), digest)
-        unit.delivered = seq
+        unit.delivered[name] = DeliveredValue(name, body, unit.task.origin_of(name), digest)
+        unit.delivered_seq = seq
 
-    def _cut(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
-        given = self.units[data["task"]].given
-        whole = given[data["as"]]
-        given[data["as"]] = DeliveredValue(whole.name, whole.body, whole.origin, whole.digest, data["kept_bytes"])
+    def _context_cut(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+        delivered, name = self.units[data["task"]].delivered, data["as"]
+        delivered[name] = delivered[name]._replace(kept_bytes=data["kept_bytes"])
 
     def _gate_opened(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
-        deadline = read_time(data["deadline"]) if "deadline" in data else None
-        self.units[data["task"]].gate = GateState(seq, body_digest(bodies["displayed"]), deadline)
+        deadline_us = read_time(data["deadline"]) if "deadline" in data else None
+        self.units[data["task"]].gate = GateState(seq, body_digest(bodies["displayed"]), deadline_us)
         self.open_gates += 1
 
     def _gate_decided(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
@@ -178,115 +183,114 @@ class RunState:
         gate.edited = bodies.get("edited")
         self.open_gates -= 1
 
-    def _started(self, seq: int, at_us: int, data: Data, bodies: Bodies) -> None:
+    def _task_started(self, seq: int, at_us: int, data: Data, bodies: Bodies) -> None:
         unit = self.units[data["task"]]
         unit.attempts = data["attempt"]
         unit.has_begun = True
-        unit.at_step += 1
+        unit.attempts_at_step += 1
         unit.fingerprint = data["fingerprint"]
-        unit.checks_passed = unit.asked = 0
+        unit.checks_passed = unit.check_tries = 0
         unit.has_failed_check = False
         # If this attempt gets no answer, the next one needs the same feedback.
         unit.feedback = unit.last_feedback
         unit.ending = unit.resumes_us = None
-        self._begin(unit, seq, at_us, data, None)
+        self._open_call(unit, seq, at_us, data, None)
         if unit.may_repeat and "prompt" in bodies:
-            unit.prompt = content_digest(bodies["prompt"])
+            unit.prompt_digest = content_digest(bodies["prompt"])
 
-    def _asked(self, seq: int, at_us: int, data: Data, _bodies: Bodies) -> None:
+    def _verdict_asked(self, seq: int, at_us: int, data: Data, _bodies: Bodies) -> None:
         unit = self.units[data["task"]]
-        unit.asked += 1
+        unit.check_tries += 1
         unit.resumes_us = None
-        self._begin(unit, seq, at_us, data, data["check"])
+        self._open_call(unit, seq, at_us, data, data["check"])
 
-    def _begin(self, unit: Unit, seq: int, at_us: int, data: Data, check: int | None) -> None:
+    def _open_call(self, unit: Unit, seq: int, at_us: int, data: Data, check: int | None) -> None:
         agent, adapter, reserved = data.get("agent"), data.get("adapter"), data["reserved"]
         task = unit.task.id
         timeout_ms = self.budgets.timeout(task, agent, self.plan.call_limits[adapter].timeout_ms)
         call = Call(f"{self.run}/{seq}", seq, data["attempt"], agent, adapter, reserved, timeout_ms, at_us, check)
         self.budgets.hold(task, agent, reserved, timeout_ms)
         if adapter is not None and self.rates.limits_anything:
-            call.rate = self.rates.note(adapter, at_us, reserved["input_tokens"] + reserved["output_tokens"])
+            call.rate_slot = self.rates.add(adapter, at_us, reserved["input_tokens"] + reserved["output_tokens"])
         unit.call = call
-        self.calls[call.id] = unit
+        self.open_calls[call.id] = unit
 
-    def _close(self, unit: Unit, usage: Mapping[str, int] | None) -> Call:
+    def _close_call(self, unit: Unit, usage: Mapping[str, int] | None) -> None:
         call = unit.call
         if call is None:
             raise ValueError(f"no call of '{unit.name}' is open")
         self.budgets.settle(unit.task.id, call.agent, call.reserved, call.timeout_ms, usage)
-        if usage is not None and call.rate is not None and call.adapter is not None:
-            self.rates.correct(call.adapter, call.rate, usage["input_tokens"] + usage["output_tokens"])
+        if usage is not None and call.rate_slot is not None and call.adapter is not None:
+            self.rates.correct(call.adapter, call.rate_slot, usage["input_tokens"] + usage["output_tokens"])
         unit.call = None
-        del self.calls[call.id]
-        return call
+        del self.open_calls[call.id]
 
-    def _finished(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+    def _task_finished(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
         unit = self.units[data["task"]]
-        self._close(unit, data["usage"])
-        unit.closed = seq
+        self._close_call(unit, data["usage"])
+        unit.closed_seq = seq
         status = data["status"]
-        if status == "ok" or data.get("error") in _ANSWERED:
+        if status == "ok" or data.get("error") in _ANSWER_ERRORS:
             unit.feedback = None
-            if unit.prompt:
-                unit.seen = (unit.seen or set()) | {unit.prompt}
+            if unit.prompt_digest:
+                unit.answered_prompts = (unit.answered_prompts or set()) | {unit.prompt_digest}
         if status == "ok":
             unit.output = Output(bodies["output"])
             unit.ending = _OK
             return
         if status == "cancelled":
-            unit.at_step -= 1
+            unit.attempts_at_step -= 1
         detail: Mapping[str, Any] = orjson.loads(bytes_or_empty(bodies.get("detail")) or b"{}")
         error = ErrorKind(data["error"]) if "error" in data else None
         feedback = None
         if error is not None and error.is_answer:
             feedback = Feedback(detail.get("message", ""), bytes_or_empty(bodies.get("reply")))
-        unit.ending = Ending(status, error, detail.get("retry_after_ms"), feedback)
+        unit.ending = CallEnding(status, error, detail.get("retry_after_ms"), feedback)
 
-    def _lost(self, seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+    def _task_lost(self, seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         unit = self.units[data["task"]]
-        self._close(unit, None)
-        unit.closed = seq
-        unit.at_step -= 1
-        unit.ending = Ending("lost")
+        self._close_call(unit, None)
+        unit.closed_seq = seq
+        unit.attempts_at_step -= 1
+        unit.ending = CallEnding("lost")
 
-    def _reused(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+    def _task_reused(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
         unit = self.units[data["task"]]
-        unit.reused = unit.has_begun = True
+        unit.is_reused = unit.has_begun = True
         unit.fingerprint = data["fingerprint"]
         unit.output = Output(bodies["output"])
-        unit.closed = seq
+        unit.closed_seq = seq
 
-    def _given(self, _seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+    def _verdict_given(self, _seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
         unit = self.units[data["task"]]
         if data["by"] != "schema":
-            self._close(unit, data["usage"])
+            self._close_call(unit, data["usage"])
         if data["verdict"] == "pass":
             unit.checks_passed += 1
-            unit.asked = 0
+            unit.check_tries = 0
         elif data["verdict"] == "fail":
             unit.has_failed_check = True
             reason = bytes_or_empty(bodies.get("reason")).decode(errors="replace") or "a check failed"
             unit.feedback = Feedback(reason, bytes_or_empty(unit.output.body if unit.output else None))
 
     def _verdict_lost(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
-        self._close(self.units[data["task"]], None)
+        self._close_call(self.units[data["task"]], None)
 
-    def _escalated(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+    def _escalation_raised(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         unit = self.units[data["task"]]
         unit.step += 1
-        unit.at_step = 0
-        unit.seen = None
+        unit.attempts_at_step = 0
+        unit.answered_prompts = None
         # The next tier gets the feedback about the last answer of the tier below.
         unit.feedback = unit.last_feedback
         unit.ending = None
         unit.has_failed_check = False
 
-    def _ended(self, seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+    def _task_ended(self, seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         name, state = data["task"], data["state"]
         unit = self.units[name]
         task = unit.task
-        unit.state, unit.ended = state, seq
+        unit.state, unit.ended_seq = state, seq
         unit.release()
         if unit.gate is not None and unit.gate.decision is None:
             self.open_gates -= 1
@@ -296,37 +300,37 @@ class RunState:
             self.expansions[task.id].open -= 1
             return
         self.counts[state] += 1
-        self.ended += 1
-        self.last_ended = seq
+        self.ended_tasks += 1
+        self.last_ended_seq = seq
         if task.wave == self.waves_opened - 1:
-            self.wave_left -= 1
+            self.left_in_wave -= 1
         if state != "passed" and self._blocks_order(task, state, data.get("reason")):
-            self.blocks_order.add(name)
+            self.order_blockers.add(name)
         for source in task.read_from:
-            self.readers[source] -= 1
+            self.reader_counts[source] -= 1
             self._release(source)
         self._release(name)
-        waiting_for = self.waiting_for
+        open_dependencies = self.open_dependencies
         for dependent in self.plan.dependents.get(name, ()):
-            waiting = dependent.id
-            left = waiting_for[waiting] = waiting_for[waiting] - 1
+            id_ = dependent.id
+            left = open_dependencies[id_] = open_dependencies[id_] - 1
             if not left:
-                self.units[waiting].cause = seq
-                self.released.append(dependent)
+                self.units[id_].cause_seq = seq
+                self.released_tasks.append(dependent)
 
     def _blocks_order(self, task: PlannedTask, state: str, reason: str | None) -> bool:
-        """Whether tasks that only come after this one must not start."""
+        """Whether tasks that depend on this one only through an `order` edge must not start."""
         if state == "refused":
             return True
         if state == "skipped" and reason == "upstream":
-            return not self.blocks_order.isdisjoint(task.depends_on)
+            return not self.order_blockers.isdisjoint(task.depends_on)
         continues = self.plan.policy.on_failure == "continue"
         return not continues and (state in ("failed", "stopped", "cancelled") or reason == "failure")
 
     def _release(self, task: str) -> None:
-        """Drops an output that has no readers left. Until its task ends, the task itself reads it."""
+        """Drops the output of a task that has ended and whose output has no readers left."""
         unit = self.units[task]
-        if self.readers[task] > 0 or unit.state is None:
+        if self.reader_counts[task] > 0 or unit.state is None:
             return
         unit.output = None
         if task in self.expansions:
@@ -338,46 +342,25 @@ class RunState:
             self.is_out_of_budget = self.is_stopping = True
             self.is_out_of_time = self.is_out_of_time or data["amount"] == "wall_ms"
 
-    def _answered(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
-        self.answers.add(data["output"])
+    def _answer_given(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+        self.recorded_outputs.add(data["output"])
 
-    def _sealed(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
+    def _run_sealed(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
         self.is_sealed = True
 
 
-_OK = Ending("ok")
-_ANSWERED = frozenset(kind.value for kind in ErrorKind if kind.is_answer)
+_OK = CallEnding("ok")
+# The errors of calls that got an answer, which could not be used.
+_ANSWER_ERRORS = frozenset(kind.value for kind in ErrorKind if kind.is_answer)
 
 Applier = Callable[[RunState, int, int, Data, Bodies], None]
 
 
-def _changes_nothing(_state: RunState, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
-    """For entries that do not affect the state."""
+def _ignore_entry(_state: RunState, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
+    """Applies an entry of a kind that does not change the state."""
 
 
+# `task.started` is applied by `_task_started`, and so on. Other kinds do not change the state.
 _APPLIERS: dict[str, Applier] = {
-    "run.opened": RunState._opened,
-    "run.paused": RunState._paused,
-    "run.repaired": RunState._noted,
-    "body.redacted": RunState._noted,
-    "run.resumed": RunState._resumed,
-    "run.sealed": RunState._sealed,
-    "wave.opened": RunState._wave_opened,
-    "route.decided": RunState._routed,
-    "task.expanded": RunState._expanded,
-    "task.started": RunState._started,
-    "task.finished": RunState._finished,
-    "task.lost": RunState._lost,
-    "task.reused": RunState._reused,
-    "task.ended": RunState._ended,
-    "edge.delivered": RunState._delivered,
-    "context.cut": RunState._cut,
-    "gate.opened": RunState._gate_opened,
-    "gate.decided": RunState._gate_decided,
-    "verdict.asked": RunState._asked,
-    "verdict.given": RunState._given,
-    "verdict.lost": RunState._verdict_lost,
-    "escalation.raised": RunState._escalated,
-    "budget.stopped": RunState._budget_stopped,
-    "answer.given": RunState._answered,
+    kind: getattr(RunState, method) for kind in KINDS if hasattr(RunState, method := f"_{kind.replace('.', '_')}")
 }

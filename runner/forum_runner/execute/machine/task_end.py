@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import structs
 
 from forum_runner.canonical import canonical
@@ -15,6 +13,9 @@ from forum_runner.ledger.body import JSON, Body
 from forum_runner.wave_plan.plan_value import NoValueError
 from forum_runner.wave_plan.planned_task import PlannedTask
 
+# The states of instances that decide the state of their task, the worst first, each with the reason of the task.
+_WORST_STATES = {"failed": "error", "stopped": "budget", "refused": "rejected"}
+
 
 def stop(core: MachineCore, unit: Unit, shortage: Shortage) -> None:
     """Ends a unit whose next call does not fit a budget."""
@@ -22,18 +23,17 @@ def stop(core: MachineCore, unit: Unit, shortage: Shortage) -> None:
     used = account.charged[shortage.amount] + account.held[shortage.amount]
     if account.scope == "run" and shortage.amount == WALL:
         used = core.state.active_ms(core.state.now_us)
-    causes = [] if unit.closed is None else [unit.closed]
-    core.record("budget.stopped", structs.replace(shortage, used=used).facts(), causes=causes)
+    core.record("budget.stopped", structs.replace(shortage, used=used).facts(), causes=unit.causes_after_attempt)
     end(core, unit, "stopped", "budget")
 
 
-def stop_at_wall(core: MachineCore) -> None:
+def stop_out_of_time(core: MachineCore) -> None:
     """Stops a run that is out of time: cancels open calls, and ends the units that wait."""
     limit = core.wall_ms or 0
     used = core.state.active_ms(core.state.now_us)
     core.record("budget.stopped", {"scope": "run", "amount": "wall_ms", "limit": limit, "used": used, "needed": 0})
     core.cancel_all()
-    for unit in (*core.begun, *core.short, *core.waiting()):
+    for unit in (*core.begun_queue, *core.waiting_for_budget, *core.waiting_units()):
         if unit.state is None and unit.call is None and unit.has_begun:
             end(core, unit, "stopped", "budget")
 
@@ -47,8 +47,8 @@ def end(core: MachineCore, unit: Unit, state: str, reason: str | None, message: 
     if reason is not None:
         data["reason"] = reason
     bodies = {} if message is None else {"detail": Body(canonical({"message": message}), JSON, unit.is_sensitive)}
-    last = unit.closed if unit.closed is not None else unit.cause
-    causes = [] if last is None else [last]
+    last_seq = unit.closed_seq if unit.closed_seq is not None else unit.cause_seq
+    causes = [] if last_seq is None else [last_seq]
     if unit.gate is not None and unit.gate.decided_seq is not None and not unit.has_begun:
         causes = sorted({*causes, unit.gate.decided_seq})
     core.record("task.ended", data, bodies, causes)
@@ -57,32 +57,24 @@ def end(core: MachineCore, unit: Unit, state: str, reason: str | None, message: 
 
 
 def end_template(core: MachineCore, task: PlannedTask) -> None:
-    """Ends a task with a `foreach` after its last instance."""
+    """Ends a task with a `foreach`, once its last instance has ended."""
     expansion = core.state.expansions[task.id]
     template = core.state.units[task.id]
     if expansion.open or template.state is not None:
         return
     states = {unit.state for unit in expansion.units}
-    last = max((unit.ended or 0 for unit in expansion.units), default=expansion.seq)
-    data: dict[str, Any] = {"task": task.id}
+    last_seq = max((unit.ended_seq or 0 for unit in expansion.units), default=expansion.seq)
+    data = {"task": task.id, "state": "passed"}
     if states == {"tolerated"}:
         data |= {"state": "tolerated", "reason": "error"}
-    elif states <= {"passed", "tolerated"}:
-        data["state"] = "passed"
-    elif "failed" in states:
-        data |= {"state": "failed", "reason": "error"}
-    elif "stopped" in states:
-        data |= {"state": "stopped", "reason": "budget"}
-    elif "refused" in states:
-        data |= {"state": "refused", "reason": "rejected"}
-    elif states == {"skipped"}:
-        data |= {"state": "skipped", "reason": "failure"}
-    else:
-        data |= {"state": "cancelled", "reason": "failure"}
-    core.record("task.ended", data, causes=[last])
+    elif not states <= {"passed", "tolerated"}:
+        otherwise = "skipped" if states == {"skipped"} else "cancelled"
+        state = next((state for state in _WORST_STATES if state in states), otherwise)
+        data |= {"state": state, "reason": _WORST_STATES.get(state, "failure")}
+    core.record("task.ended", data, causes=[last_seq])
 
 
-def answer(core: MachineCore, name: str) -> None:
+def record_answer(core: MachineCore, name: str) -> None:
     """Records one of the plan's named outputs, if all its sources passed."""
     value = core.plan.outputs[name]
     sources = [core.state.units[task] for task in value.tasks()]
@@ -92,5 +84,5 @@ def answer(core: MachineCore, name: str) -> None:
         body = make_body(value, core.state)
     except NoValueError:
         return
-    last = max((unit.ended or 0 for unit in sources), default=0)
-    core.record("answer.given", {"output": name}, {"value": body}, [last])
+    last_seq = max((unit.ended_seq or 0 for unit in sources), default=0)
+    core.record("answer.given", {"output": name}, {"value": body}, [last_seq])

@@ -27,11 +27,9 @@ class Output:
         try:
             return self._value
         except AttributeError:
-            self._value: Any = self._parsed()
+            data = self.body.data
+            self._value: Any = orjson.loads(data) if self.body.type == JSON else data.decode()
             return self._value
-
-    def _parsed(self) -> Any:
-        return orjson.loads(self.body.data) if self.body.type == JSON else self.body.data.decode()
 
 
 class StoredOutputs(Protocol):
@@ -75,7 +73,7 @@ def make_body(value: PlanValue, outputs: StoredOutputs) -> Body:
 
 
 def evaluate(value: PlanValue, outputs: StoredOutputs) -> Any:
-    """The value itself, for a condition."""
+    """The value that a condition tests."""
     try:
         return value.evaluate(_OutputReader(outputs))
     except RedactedBodyError as error:

@@ -2,19 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import orjson
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.machine.budgets import Shortage
-from forum_runner.execute.machine.prompt_renderer import DeliveredValue, Feedback
 from forum_runner.execute.machine.task_output import Output
+from forum_runner.ledger.body import JSON
 from forum_runner.ledger.recorded_body import AnyBody
-from forum_runner.wave_plan.planned_task import PlannedTask, Rung
+from forum_runner.wave_plan.planned_task import Placeholder, PlannedTask, PlanText, Rung
+
+
+class DeliveredValue(NamedTuple):
+    """A value that an edge delivered, and how many bytes of it a prompt gets (None: all)."""
+
+    name: str
+    body: AnyBody
+    origin: str
+    digest: str
+    kept_bytes: int | None = None
+
+    def text_bytes(self) -> bytes:
+        """The bytes for a text: a string without quotes, any other value as JSON."""
+        data = self.body.data
+        if self.body.type != JSON or not data.startswith(b'"'):
+            return data
+        text: str = orjson.loads(data)
+        return text.encode()
+
+    def prompt_bytes(self) -> bytes:
+        """The bytes for a prompt, cut between characters."""
+        data = self.text_bytes()
+        if self.kept_bytes is None or self.kept_bytes >= len(data):
+            return data
+        return data[: self.kept_bytes].decode(errors="ignore").encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """The last answer, and why it was rejected."""
+
+    reason: str
+    answer: bytes
 
 
 @dataclass(slots=True)
 class Call:
-    """An open attempt or check. Its id is the run's id and the seq of the entry that opened it."""
+    """An open attempt or check. Its id is the run's id and the seq of the entry that opened it.
+
+    `is_orphan` is set if an earlier process made the call. `rate_slot` is its place in the rate limit of its adapter.
+    """
 
     id: str
     seq: int
@@ -28,11 +68,13 @@ class Call:
     is_orphan: bool = False
     short_time: Shortage | None = None
     short_output: Shortage | None = None
-    rate: list[int] | None = None
+    rate_slot: list[int] | None = None
 
 
 @dataclass(slots=True)
 class GateState:
+    """A gate that was opened. `displayed` is the digest of the document that it displays."""
+
     seq: int
     displayed: str
     deadline_us: int | None
@@ -43,7 +85,7 @@ class GateState:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class CallEnding:
     """The facts about the last call that the next decision depends on."""
 
     status: str
@@ -57,7 +99,10 @@ NOTHING: dict[str, DeliveredValue] = {}
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """`cause` is the entry that allowed it to start; `closed` is the entry that ended its last attempt."""
+    """`cause_seq` is the entry that allowed it to start; `closed_seq` is the entry that ended its last attempt.
+
+    `step` is its position on the ladder. `check_tries` counts the calls for the current check.
+    """
 
     name: str
     task: PlannedTask
@@ -67,28 +112,28 @@ class Unit:
     may_repeat: bool = field(init=False)
     step: int = 0
     state: str | None = None
-    cause: int | None = None
-    delivered: int | None = None
-    closed: int | None = None
-    ended: int | None = None
-    given: dict[str, DeliveredValue] = field(default_factory=lambda: NOTHING)
+    cause_seq: int | None = None
+    delivered_seq: int | None = None
+    closed_seq: int | None = None
+    ended_seq: int | None = None
+    delivered: dict[str, DeliveredValue] = field(default_factory=lambda: NOTHING)
     gate: GateState | None = None
     fingerprint: str = ""
     call: Call | None = None
     has_begun: bool = False
     attempts: int = 0
-    at_step: int = 0
+    attempts_at_step: int = 0
     losses: int = 0
-    asked: int = 0
+    check_tries: int = 0
     check_error: Failure | None = None
     checks_passed: int = 0
     has_failed_check: bool = False
-    ending: Ending | None = None
+    ending: CallEnding | None = None
     feedback: Feedback | None = None
     output: Output | None = None
-    reused: bool = False
-    prompt: str = ""
-    seen: set[str] | None = None
+    is_reused: bool = False
+    prompt_digest: str = ""
+    answered_prompts: set[str] | None = None
     resumes_us: int | None = None
 
     def __post_init__(self) -> None:
@@ -104,19 +149,60 @@ class Unit:
     @property
     def is_sensitive(self) -> bool:
         """Whether its bodies are salted. Everything derived from sensitive data is sensitive."""
-        if not self.given or self.task.is_sensitive:
+        if not self.delivered or self.task.is_sensitive:
             return self.task.is_sensitive
-        return any(item.body.is_sensitive for item in self.given.values())
+        return any(value.body.is_sensitive for value in self.delivered.values())
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether it waits for the decision at its gate."""
+        return self.gate is not None and self.gate.decision is None and self.state is None
+
+    @property
+    def needs_check(self) -> bool:
+        """Whether the next call is a check: its last attempt succeeded, and no check of it failed."""
+        return self.ending is not None and self.ending.status == "ok" and not self.has_failed_check
+
+    @property
+    def edited_instruction(self) -> str | None:
+        """The instruction with which a person replaced the plan's."""
+        return None if self.gate is None or self.gate.edited is None else self.gate.edited.data.decode()
+
+    @property
+    def instruction(self) -> PlanText:
+        edited = self.edited_instruction
+        return self.task.instruction or () if edited is None else (edited,)
 
     @property
     def last_feedback(self) -> Feedback | None:
         """Why the last answer was rejected, if there was one."""
         return self.feedback or (self.ending.feedback if self.ending is not None else None)
 
+    @property
+    def causes_after_attempt(self) -> list[int]:
+        """The causes of an entry that follows from the end of its last attempt."""
+        return [] if self.closed_seq is None else [self.closed_seq]
+
+    def bodies_for_call(self) -> Iterator[tuple[str, AnyBody]]:
+        """The recorded bodies that the next call needs, each with a description.
+
+        A check needs the output and the data that its command refers to; an attempt needs all delivered data.
+        """
+        delivered = self.delivered
+        if self.output is not None and self.needs_check:
+            yield "the output to check", self.output.body
+            command = self.task.checks[self.checks_passed].command or ()
+            needed = {part.need for text in command for part in text if isinstance(part, Placeholder)}
+            delivered = {name: value for name, value in delivered.items() if name in needed}
+        elif self.gate is not None and self.gate.edited is not None:
+            yield "the edited instruction", self.gate.edited
+        for name, value in delivered.items():
+            yield f"the value for '{name}'", value.body
+
     def release(self) -> None:
         """Drops values that only its own work needed."""
-        self.given = NOTHING
-        self.seen = self.ending = self.feedback = None
+        self.delivered = NOTHING
+        self.answered_prompts = self.ending = self.feedback = None
 
 
 @dataclass(slots=True, eq=False)

@@ -155,15 +155,14 @@ def _may_wake_without_entry(machine: Machine, due_us: int) -> bool:
 
     If there is no room for a call it only goes to its queue, as it would at the next event.
     """
-    unit = machine.first_waiting()
+    unit = machine.first_waiting_unit()
     if unit is None or unit.resumes_us != due_us or unit.state is not None or machine.is_pausing:
         return False
-    is_undecided = unit.gate is not None and unit.gate.decision is None
-    return not is_undecided and len(machine.state.calls) < machine.plan.max_parallel
+    return not unit.is_undecided and len(machine.state.open_calls) < machine.plan.max_parallel
 
 
 def _interrupts(machine: Machine, now_us: int) -> list[EventCandidate]:
     """At the time of the entry, or right after the one before it: a pausing run ignores timers that expire later."""
-    is_early = machine.state.calls and _due_us(machine, now_us) is not None
+    is_early = machine.state.open_calls and _due_us(machine, now_us) is not None
     times = [now_us, machine.state.now_us] if is_early else [now_us]
     return [EventCandidate(Interrupted(), time) for time in times]

@@ -25,10 +25,12 @@ class ResultCache(Protocol):
     def find(self, fingerprint: str) -> Reusable | None: ...
 
     def has_redacted(self, fingerprint: str) -> bool:
-        """Whether there was a result, and its output was redacted."""
+        """Whether there is a result whose output was redacted."""
         ...
 
-    def keep(self, fingerprint: str, run: str, task: str, directory: Path) -> None: ...
+    def store(self, fingerprint: str, run: str, task: str, directory: Path) -> None:
+        """Stores where the result is: the run, its directory and the unit."""
+        ...
 
     def close(self) -> None: ...
 
@@ -38,30 +40,29 @@ class RunCache:
 
     def __init__(self, directory: Path) -> None:
         self._earlier = EarlierRun(LedgerSource(str(directory), directory / LEDGER, directory))
-        self._known: dict[str, Reusable] = {}
+        self._results: dict[str, Reusable] = {}
         self._redacted: set[str] = set()
         if not self._earlier.is_live:
-            self._take(self._earlier)
+            self._index_results(self._earlier)
 
-    def _take(self, earlier: EarlierRun) -> None:
+    def _index_results(self, earlier: EarlierRun) -> None:
         tasks = earlier.plan.tasks
-        results = [(found.seq, unit, found) for unit, found in earlier.results.items() if found.seq is not None]
-        for seq, unit, found in sorted(results, key=lambda item: item[:2]):
-            is_kept = tasks[task_of_unit(unit, tasks)].uses_cache and found.state == "passed"
-            if not is_kept or found.output is None or found.output.is_sensitive:
+        for unit, result in sorted(earlier.results.items(), key=lambda item: (item[1].seq or 0, item[0])):
+            reusable = earlier.reusable("cache", result)
+            if reusable is None or reusable.output.is_sensitive or not tasks[task_of_unit(unit, tasks)].uses_cache:
                 continue
-            if found.is_redacted:
-                self._redacted.add(found.fingerprint)
+            if result.is_redacted:
+                self._redacted.add(result.fingerprint)
             else:
-                self._known.setdefault(found.fingerprint, Reusable("cache", earlier.run, seq, found.output))
+                self._results.setdefault(result.fingerprint, reusable)
 
     def find(self, fingerprint: str) -> Reusable | None:
-        return self._known.get(fingerprint)
+        return self._results.get(fingerprint)
 
     def has_redacted(self, fingerprint: str) -> bool:
         return fingerprint in self._redacted
 
-    def keep(self, fingerprint: str, run: str, task: str, directory: Path) -> None:
+    def store(self, fingerprint: str, run: str, task: str, directory: Path) -> None:
         """Does nothing: an earlier run does not change."""
 
     def close(self) -> None:
@@ -69,7 +70,7 @@ class RunCache:
 
 
 class DirectoryCache:
-    """One small file per fingerprint names the run with the result. A deleted run has no results.
+    """A folder with one small file per fingerprint, which names the run with the result. A deleted run has no results.
 
     Runs beside the cache have relative paths, so the folder that contains both can be moved.
     """
@@ -79,27 +80,26 @@ class DirectoryCache:
         self._runs: dict[Path, EarlierRun | None] = {}
 
     def find(self, fingerprint: str) -> Reusable | None:
-        found = self._found(fingerprint)
+        found = self._look_up(fingerprint)
         return None if found is None or found[1] else found[0]
 
     def has_redacted(self, fingerprint: str) -> bool:
-        found = self._found(fingerprint)
+        found = self._look_up(fingerprint)
         return found is not None and found[1]
 
-    def _found(self, fingerprint: str) -> tuple[Reusable, bool] | None:
+    def _look_up(self, fingerprint: str) -> tuple[Reusable, bool] | None:
         """The result, and whether its output was redacted."""
         try:
-            found = orjson.loads(self._path(fingerprint).read_bytes())
-            run, task, place = str(found["run"]), str(found["task"]), self._directory.resolve() / found["directory"]
+            record = orjson.loads(self._record_path(fingerprint).read_bytes())
+            run, task, path = str(record["run"]), str(record["task"]), self._directory.resolve() / record["directory"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        earlier = self._open(Path(os.path.normpath(place)))
+        earlier = self._open(Path(os.path.normpath(path)))
         result = earlier.results.get(task) if earlier is not None and earlier.run == run else None
-        if result is None or result.state != "passed" or result.fingerprint != fingerprint:
+        if earlier is None or result is None or result.fingerprint != fingerprint:
             return None
-        if result.seq is None or result.output is None or result.output.is_sensitive:
-            return None
-        return Reusable("cache", run, result.seq, result.output), result.is_redacted
+        reusable = earlier.reusable("cache", result)
+        return None if reusable is None or reusable.output.is_sensitive else (reusable, result.is_redacted)
 
     def _open(self, directory: Path) -> EarlierRun | None:
         """None for a run that is invalid, or that another process is still writing."""
@@ -109,15 +109,15 @@ class DirectoryCache:
                 self._runs[directory] = EarlierRun(LedgerSource(str(directory), directory / LEDGER, directory))
         return self._runs[directory]
 
-    def keep(self, fingerprint: str, run: str, task: str, directory: Path) -> None:
-        place, cache = directory.resolve(), self._directory.resolve()
-        is_near = place.is_relative_to(cache.parent.parent)
-        document = {"run": run, "task": task, "directory": os.path.relpath(place, cache) if is_near else str(place)}
-        path = self._path(fingerprint)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, orjson.dumps(document))
+    def store(self, fingerprint: str, run: str, task: str, directory: Path) -> None:
+        path, cache = directory.resolve(), self._directory.resolve()
+        is_near = path.is_relative_to(cache.parent.parent)
+        document = {"run": run, "task": task, "directory": os.path.relpath(path, cache) if is_near else str(path)}
+        record = self._record_path(fingerprint)
+        record.parent.mkdir(parents=True, exist_ok=True)
+        write_file(record, orjson.dumps(document))
 
-    def _path(self, fingerprint: str) -> Path:
+    def _record_path(self, fingerprint: str) -> Path:
         return self._directory / fingerprint[:2] / fingerprint[2:]
 
     def close(self) -> None:

@@ -98,7 +98,7 @@ class Process:
             self.machine.state.apply("run.opened", clock.now_us, {}, {})
         else:
             self.machine.state.seq = ledger.size
-            clock.now_us = max(clock.now_us, self.machine.state.latest_us)
+            clock.now_us = max(clock.now_us, self.machine.state.last_entry_us)
         self.is_new = is_new
 
     def begin(self) -> None:
@@ -229,7 +229,7 @@ class _Events:
         self._schedule()
         wake_us = machine.next_wake_us()
         assert self._due or wake_us is not None, "the process waits for nothing"
-        assert len(machine.state.calls) <= machine.plan.max_parallel
+        assert len(machine.state.open_calls) <= machine.plan.max_parallel
         if may_interrupt and is_due(self._draw, self._world.faults.interrupts):
             was_pausing = machine.is_pausing
             step = process.handle(Interrupted())

@@ -391,7 +391,7 @@ def test_a_call_cut_short_by_the_wall_time_stops_its_unit(latencies: tuple[str, 
 @pytest.mark.parametrize("kind", ["body.redacted", "run.repaired"])
 def test_time_before_a_redaction_or_repair_after_a_kill_is_not_counted(kind: str) -> None:
     machine = ManualRun({"a": WORK}, policy={"budget": {"wall": "5s"}}).machine
-    an_hour_later_us = machine.state.latest_us + 3_600_000_000
+    an_hour_later_us = machine.state.last_entry_us + 3_600_000_000
     machine.state.apply(kind, an_hour_later_us, {}, {})
 
     machine.resume(an_hour_later_us)

@@ -16,8 +16,8 @@ def rates(**limits: int) -> Rates:
 @pytest.mark.requirement("RUN-RATE-001")
 def test_a_request_over_the_limit_waits_until_the_oldest_is_a_minute_old() -> None:
     limiter = rates(requests_per_minute=2)
-    limiter.note("small", 0, 1)
-    limiter.note("small", 10, 1)
+    limiter.add("small", 0, 1)
+    limiter.add("small", 10, 1)
 
     assert [limiter.free_at("small", now, 1) for now in (20, MINUTE_US - 1, MINUTE_US)] == [
         MINUTE_US,
@@ -30,9 +30,9 @@ def test_a_request_over_the_limit_waits_until_the_oldest_is_a_minute_old() -> No
 @pytest.mark.requirement("RUN-RATE-001")
 def test_a_call_over_the_token_limit_waits_until_enough_tokens_expire() -> None:
     limiter = rates(tokens_per_minute=100)
-    limiter.note("small", 0, 30)
-    limiter.note("small", 10, 30)
-    limiter.note("small", 20, 30)
+    limiter.add("small", 0, 30)
+    limiter.add("small", 10, 30)
+    limiter.add("small", 20, 30)
 
     assert [limiter.free_at("small", 30, tokens) for tokens in (10, 40, 41, 71)] == [
         30,
@@ -46,7 +46,7 @@ def test_a_call_over_the_token_limit_waits_until_enough_tokens_expire() -> None:
 def test_a_call_larger_than_the_limit_waits_for_an_empty_minute() -> None:
     limiter = rates(tokens_per_minute=100)
     assert limiter.free_at("small", 0, 1_000) == 0
-    limiter.note("small", 0, 1_000)
+    limiter.add("small", 0, 1_000)
 
     assert limiter.free_at("small", 10, 1_000) == MINUTE_US
 
@@ -54,7 +54,7 @@ def test_a_call_larger_than_the_limit_waits_for_an_empty_minute() -> None:
 @pytest.mark.requirement("RUN-RATE-001")
 def test_the_actual_usage_replaces_the_reservation() -> None:
     limiter = rates(tokens_per_minute=100)
-    call = limiter.note("small", 0, 100)
+    call = limiter.add("small", 0, 100)
     assert call is not None
     limiter.correct("small", call, 20)
 

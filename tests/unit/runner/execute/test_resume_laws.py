@@ -29,7 +29,7 @@ from unit.runner.execute.random_plans import DIGESTS, JsonObject, data_edge, lad
 from unit.runner.execute.random_runs import RUN, Process, Salts, Simulation, ends, entries_of, kinds, start_process
 from unit.runner.execute.random_settings import examples
 from unit.runner.execute.random_worlds import FaultRates, World, fault_rates
-from unit.runner.execute.truncated_ledgers import copy_truncated, projection
+from unit.runner.execute.truncated_ledgers import copy_truncated, snapshot
 
 Entry = Mapping[str, Any]
 
@@ -47,13 +47,13 @@ def test_the_entries_alone_restore_the_state_of_the_process_that_wrote_them(
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "run"
         simulation = Simulation(document, World(faults), directory)
-        simulation.watch = lambda state: known.__setitem__(state.seq, projection(state))
+        simulation.watch = lambda state: known.__setitem__(state.seq, snapshot(state))
 
         simulation.run()
 
         for state in restored_states(document, directory):
             if state.seq in known:
-                assert projection(state) == known[state.seq]
+                assert snapshot(state) == known[state.seq]
 
 
 def restored_states(document: JsonObject, directory: Path) -> Iterator[RunState]:
@@ -184,7 +184,7 @@ def test_the_wall_time_of_every_process_counts(tmp_path: Path) -> None:
     document = small_plan({"a": {"idempotent": True, "retry": RETRY}}, budget={"wall_ms": 10_000})
     for failures in range(2):
         run = start_process(tmp_path / "run", document)
-        run.clock.now_us = run.machine.state.latest_us + 4_000_000
+        run.clock.now_us = run.machine.state.last_entry_us + 4_000_000
         run.reply("a", failure=NETWORK)
         run.close()
         assert run.machine.wall_left_ms() == 10_000 - 4_000 * (failures + 1)

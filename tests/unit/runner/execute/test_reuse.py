@@ -94,7 +94,7 @@ def test_the_cache_returns_no_salted_output(tmp_path: Path, task: dict[str, Any]
     with closing(EarlierRun(ledger_at(tmp_path / "run"))) as earlier:
         fingerprint = earlier.results["a"].fingerprint
     cache = DirectoryCache(tmp_path / "cache")
-    cache.keep(fingerprint, finished.run, "a", tmp_path / "run")
+    cache.store(fingerprint, finished.run, "a", tmp_path / "run")
 
     with closing(cache):
         found = cache.find(fingerprint)
@@ -143,7 +143,7 @@ def test_a_redacted_result_in_the_cache_is_not_reused(tmp_path: Path) -> None:
         fingerprint = earlier.results["a"].fingerprint
         seq = earlier.results["b"].seq
     cache = DirectoryCache(tmp_path / "cache")
-    cache.keep(fingerprint, finished.run, "a", tmp_path / "run")
+    cache.store(fingerprint, finished.run, "a", tmp_path / "run")
 
     with closing(cache), closing(RunCache(tmp_path / "run")) as run_cache:
         assert (cache.find(fingerprint), cache.has_redacted(fingerprint)) == (None, True)
@@ -168,8 +168,8 @@ def test_the_reason_for_not_reusing_names_the_redaction(tmp_path: Path) -> None:
         plan = wave_plan_of(tasks)
         comparison = ReuseComparison(earlier, plan)
         unit, fingerprint = Unit("b", plan.tasks["b"]), earlier.results["b"].fingerprint
-        reasons = [comparison.why_not(task) for task in tasks]
-        why = comparison.why(unit, fingerprint)
+        reasons = [comparison.reason_against(task) for task in tasks]
+        why = comparison.reason_to_run(unit, fingerprint)
 
     assert reasons == [None, "its output was redacted", "its output was redacted"]
     assert why == "its output was redacted"
@@ -222,7 +222,7 @@ def test_the_reason_for_not_reusing_names_the_state_in_the_base_run(tmp_path: Pa
     run_in(tmp_path / "one", TASKS, [{"task": "a", "error": {"kind": "auth"}}])
 
     with closing(EarlierRun(ledger_at(tmp_path / "one"))) as earlier:
-        reason = ReuseComparison(earlier, wave_plan_of(TASKS)).why_not("a")
+        reason = ReuseComparison(earlier, wave_plan_of(TASKS)).reason_against("a")
 
     assert reason == "its state in that run is failed"
 

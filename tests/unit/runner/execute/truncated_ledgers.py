@@ -13,16 +13,16 @@ Entry = Mapping[str, Any]
 TAR_BLOCK_BYTES = 512
 
 
-def copy_truncated(directory: Path, target: Path, entries: Sequence[Entry], kept: int, *, is_torn: bool) -> None:
-    """Copy the first `kept` entries and their bodies; if torn, also later bodies and half of the next line."""
+def copy_truncated(directory: Path, target: Path, entries: Sequence[Entry], count: int, *, is_torn: bool) -> None:
+    """Copy the first `count` entries and their bodies; if torn, also later bodies and half of the next line."""
     lines = (directory / "ledger.jsonl").read_bytes().split(b"\n")
     target.mkdir()
-    torn = lines[kept][: len(lines[kept]) // 2] if is_torn else b""
-    (target / "ledger.jsonl").write_bytes(b"\n".join(lines[:kept]) + b"\n" + torn)
+    torn = lines[count][: len(lines[count]) // 2] if is_torn else b""
+    (target / "ledger.jsonl").write_bytes(b"\n".join(lines[:count]) + b"\n" + torn)
     shutil.copy(directory / "wave-plan.json", target)
     archive = (directory / "bodies.tar").read_bytes()
     members = dict(_members(archive))
-    referenced = {body["digest"] for entry in entries[:kept] for body in entry["bodies"].values()}
+    referenced = {body["digest"] for entry in entries[:count] for body in entry["bodies"].values()}
     ends = members.values() if is_torn else [end for digest, end in members.items() if digest in referenced]
     (target / "bodies.tar").write_bytes(archive[: max(ends)])
 
@@ -37,14 +37,14 @@ def _members(archive: bytes) -> Iterator[tuple[str, int]]:
         yield header[:100].rstrip(b"\0").decode().partition("/")[2], start
 
 
-def projection(state: RunState) -> dict[str, Any]:
+def snapshot(state: RunState) -> dict[str, Any]:
     """Return every part of the state that can influence the next transition."""
     names = (
-        "seq", "waiting_for", "counts", "ended", "waves_opened", "wave_left", "readers", "blocks_order", "answers",
-        "is_stopping", "is_out_of_budget", "is_out_of_time", "is_paused", "pause_reason", "last_ended", "is_sealed",
-        "open_gates", "active_us", "active_since_us", "latest_us",
+        "seq", "open_dependencies", "counts", "ended_tasks", "waves_opened", "left_in_wave", "reader_counts",
+        "order_blockers", "recorded_outputs", "is_stopping", "is_out_of_budget", "is_out_of_time", "is_paused",
+        "pause_reason", "last_ended_seq", "is_sealed", "open_gates", "active_us", "active_since_us", "last_entry_us",
     )  # fmt: skip
-    fields = {name: _copied(getattr(state, name)) for name in names}
+    fields = {name: _copy(getattr(state, name)) for name in names}
     return {
         **fields,
         "units": {name: _unit(unit) for name, unit in state.units.items()},
@@ -52,22 +52,22 @@ def projection(state: RunState) -> dict[str, Any]:
             name: (expansion.seq, expansion.open, expansion.items.body.data, [unit.name for unit in expansion.units])
             for name, expansion in state.expansions.items()
         },
-        "calls": {call: unit.name for call, unit in state.calls.items()},
+        "open_calls": {call: unit.name for call, unit in state.open_calls.items()},
         "totals": dict(state.budgets.totals),
         "accounts": _accounts(state),
-        "rates": _windows(state.rates, state.latest_us),
+        "rates": _windows(state.rates, state.last_entry_us),
     }
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     return value.copy() if isinstance(value, (dict, set)) else value
 
 
 def _unit(unit: Unit) -> dict[str, Any]:
     names = (
-        "agent", "asked", "at_step", "attempts", "cause", "checks_passed", "closed", "delivered", "ended",
-        "ending", "fingerprint", "has_failed_check", "index", "ladder", "name", "prompt", "reused", "seen", "state",
-        "step", "feedback",
+        "agent", "check_tries", "attempts_at_step", "attempts", "cause_seq", "checks_passed", "closed_seq",
+        "delivered_seq", "ended_seq", "ending", "fingerprint", "has_failed_check", "index", "ladder", "name",
+        "prompt_digest", "is_reused", "answered_prompts", "state", "step", "feedback",
     )  # fmt: skip
     fields = {name: getattr(unit, name) for name in names}
     gate, call = unit.gate, unit.call
@@ -78,9 +78,9 @@ def _unit(unit: Unit) -> dict[str, Any]:
         fields["call"] = (call.id, call.seq, call.attempt, call.agent, call.adapter, call.reserved, call.timeout_ms,
                          call.started_us, call.check)  # fmt: skip
     fields["output"] = None if unit.output is None else (unit.output.body.data, unit.output.body.type)
-    fields["given"] = {
-        name: (item.body.data, item.body.type, item.body.is_sensitive, item.origin, item.digest, item.kept_bytes)
-        for name, item in unit.given.items()
+    fields["delivered"] = {
+        name: (value.body.data, value.body.type, value.body.is_sensitive, value.origin, value.digest, value.kept_bytes)
+        for name, value in unit.delivered.items()
     }
     return fields
 
