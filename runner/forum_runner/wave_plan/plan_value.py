@@ -1,11 +1,11 @@
-"""Values of the wave plan, which are made from outputs (LEDGER-SEMANTICS-018)."""
+"""Values of the wave plan, which are derived from the outputs of tasks (LEDGER-SEMANTICS-018)."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from forum_runner.manifest.pointer import look_up
 
@@ -15,7 +15,7 @@ class NoValueError(Exception):
 
 
 class Outputs(Protocol):
-    """The outputs that values are made from."""
+    """The outputs that values are derived from."""
 
     def value(self, unit: str) -> Any:
         """The output of the unit. Raises a NoValueError if it has none."""
@@ -26,6 +26,14 @@ class Outputs(Protocol):
         ...
 
 
+class ValueSource(NamedTuple):
+    """A task that a value depends on, and the pointer to the part of its output, or of each instance's output."""
+
+    task: str
+    pointer: str
+    is_foreach: bool
+
+
 class PlanValue(ABC):
     """With `select`, even an empty one, the value is JSON; without it, an output is used unchanged."""
 
@@ -33,38 +41,32 @@ class PlanValue(ABC):
     select: str | None
 
     def evaluate(self, outputs: Outputs) -> Any:
-        return _select(self._whole(outputs), self.select)
+        return _select(self._unselected(outputs), self.select)
 
     @abstractmethod
-    def _whole(self, outputs: Outputs) -> Any:
+    def _unselected(self, outputs: Outputs) -> Any:
         """The value from which `select` takes a part."""
 
     @abstractmethod
-    def sources(self) -> Iterator[tuple[str, bool]]:
-        """The tasks that the value names, each with whether it means all instances."""
-
-    @abstractmethod
-    def pointers(self, task: str) -> Iterator[str]:
-        """The pointers that select parts of the task's output."""
+    def sources(self) -> Iterator[ValueSource]:
+        """The tasks that the value depends on. A task may occur several times."""
 
     def tasks(self) -> Iterator[str]:
-        return (name for name, _ in self.sources())
+        return (source[0] for source in self.sources())
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput(PlanValue):
+    """The output of a task."""
+
     select: str | None
     task: str
 
-    def _whole(self, outputs: Outputs) -> Any:
+    def _unselected(self, outputs: Outputs) -> Any:
         return outputs.value(self.task)
 
-    def sources(self) -> Iterator[tuple[str, bool]]:
-        yield self.task, False
-
-    def pointers(self, task: str) -> Iterator[str]:
-        if task == self.task:
-            yield self.select or ""
+    def sources(self) -> Iterator[ValueSource]:
+        yield ValueSource(self.task, self.select or "", False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,71 +77,54 @@ class InstanceOutputs(PlanValue):
     task: str
     item: str
 
-    def _whole(self, outputs: Outputs) -> Any:
-        return _all(lambda unit: _select(outputs.value(unit), self.item), outputs.passed_instances(self.task))
+    def _unselected(self, outputs: Outputs) -> Any:
+        return _collect(lambda unit: _select(outputs.value(unit), self.item), outputs.passed_instances(self.task))
 
-    def sources(self) -> Iterator[tuple[str, bool]]:
-        yield self.task, True
-
-    def pointers(self, task: str) -> Iterator[str]:
-        if task == self.task:
-            yield self.item
+    def sources(self) -> Iterator[ValueSource]:
+        yield ValueSource(self.task, self.item, True)
 
 
 @dataclass(frozen=True, slots=True)
-class ListValue(PlanValue):
+class CompositeValue(PlanValue):
+    """A list of values or, if they have `names`, an object."""
+
     select: str | None
     parts: tuple[PlanValue, ...]
+    names: tuple[str, ...] | None = None
 
-    def _whole(self, outputs: Outputs) -> Any:
-        return _all(lambda part: part.evaluate(outputs), self.parts)
+    def _unselected(self, outputs: Outputs) -> Any:
+        values = _collect(lambda part: part.evaluate(outputs), self.parts)
+        return values if self.names is None else dict(zip(self.names, values, strict=True))
 
-    def sources(self) -> Iterator[tuple[str, bool]]:
+    def sources(self) -> Iterator[ValueSource]:
         return (source for part in self.parts for source in part.sources())
-
-    def pointers(self, task: str) -> Iterator[str]:
-        return (pointer for part in self.parts for pointer in part.pointers(task))
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectValue(PlanValue):
-    select: str | None
-    members: Mapping[str, PlanValue]
-
-    def _whole(self, outputs: Outputs) -> Any:
-        values = _all(lambda part: part.evaluate(outputs), self.members.values())
-        return dict(zip(self.members, values, strict=True))
-
-    def sources(self) -> Iterator[tuple[str, bool]]:
-        return (source for part in self.members.values() for source in part.sources())
-
-    def pointers(self, task: str) -> Iterator[str]:
-        return (pointer for part in self.members.values() for pointer in part.pointers(task))
 
 
 def read_value(document: Mapping[str, Any]) -> PlanValue:
+    """The value that a member of the wave plan describes."""
     select = document.get("select")
     if "task" in document:
         return TaskOutput(select, document["task"])
     if "each" in document:
         return InstanceOutputs(select, document["each"], document.get("item", ""))
     if "list" in document:
-        return ListValue(select, tuple(read_value(part) for part in document["list"]))
-    return ObjectValue(select, {name: read_value(part) for name, part in document["object"].items()})
+        return CompositeValue(select, tuple(read_value(part) for part in document["list"]))
+    members = document["object"]
+    return CompositeValue(select, tuple(read_value(part) for part in members.values()), tuple(members))
 
 
-def _all(make: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-    """All values. Raises a NoValueError only after reading all items: an unreadable output takes precedence."""
-    made: list[Any] = []
+def _collect(evaluate: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """The values of all items. Raises a NoValueError after the last item: an unreadable output takes precedence."""
+    values: list[Any] = []
     missing: NoValueError | None = None
     for item in items:
         try:
-            made.append(make(item))
+            values.append(evaluate(item))
         except NoValueError as error:
             missing = missing or error
     if missing is not None:
         raise missing
-    return made
+    return values
 
 
 def _select(value: Any, pointer: str | None) -> Any:

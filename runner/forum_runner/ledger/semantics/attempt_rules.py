@@ -22,21 +22,21 @@ from forum_runner.wave_plan.planned_task import Check, Rung
 def task_started(run: CheckedRun, entry: Entry[TaskStarted]) -> None:
     data = entry.data
     unit, attempt = run.unit(data.task), data.attempt
-    is_settled = unit.state is not None or unit.call is not None or unit.is_accepted
-    if is_settled or attempt != unit.attempts + 1:
+    is_startable = unit.state is None and unit.call is None and not unit.is_accepted
+    if not is_startable or attempt != unit.attempts + 1:
         raise Violation("L409", f"attempt {attempt} of '{unit.name}' is not due")
     if attempt == 1:
         check_ready(run, unit)
     agent = _check_agent(run, unit, data)
-    allowed = unit.task.retry.attempts
-    if unit.attempts_at_step >= allowed:
-        raise Violation("L410", f"'{unit.name}' has used all {allowed} attempts of its tier")
+    max_attempts = unit.task.retry.attempts
+    if unit.attempts_at_step >= max_attempts:
+        raise Violation("L410", f"'{unit.name}' has already used all attempts of its tier: {max_attempts}")
     run.open_call(unit, CheckedCall(entry.seq, attempt, agent, data.reserved))
     if attempt == 1:
-        check_cause(entry, unit.delivered_at, f"the last delivery to '{unit.name}'")
-        check_cause(entry, unit.gate.decided_at if unit.gate else None, "the gate's decision")
+        check_cause(entry, unit.delivered_seq, f"the last delivery to '{unit.name}'")
+        check_cause(entry, unit.gate.decided_seq if unit.gate else None, "the gate's decision")
     else:
-        check_cause(entry, unit.closed_at, "the end of the previous attempt")
+        check_cause(entry, unit.closed_seq, "the end of the previous attempt")
     unit.attempts = attempt
     unit.attempts_at_step += 1
     unit.is_ok = unit.has_failed_check = False
@@ -60,7 +60,7 @@ def task_finished(run: CheckedRun, entry: Entry[TaskFinished]) -> None:
         raise Violation("L408", f"attempt {data.attempt} of '{unit.name}' ends, but its process was lost")
     check_cause(entry, call.seq, "the start of the attempt")
     run.close_call(unit, call, data.usage)
-    unit.closed_at = entry.seq
+    unit.closed_seq = entry.seq
     if data.status == "cancelled":
         unit.attempts_at_step -= 1
     if data.status == "ok":
@@ -73,7 +73,7 @@ def task_lost(run: CheckedRun, entry: Entry[TaskLost]) -> None:
     call = _open_attempt(unit, entry.data)
     check_cause(entry, call.seq, "the start of the attempt")
     run.close_call(unit, call, None)
-    unit.closed_at = entry.seq
+    unit.closed_seq = entry.seq
     unit.attempts_at_step -= 1
 
 
@@ -89,7 +89,7 @@ def task_reused(run: CheckedRun, entry: Entry[TaskReused]) -> None:
     if unit.state is not None or unit.has_begun:
         raise Violation("L409", f"'{unit.name}' reuses a result after it started")
     check_ready(run, unit)
-    unit.reused = True
+    unit.is_reused = True
     unit.output = entry.bodies["output"]
 
 
@@ -98,12 +98,12 @@ def verdict_asked(run: CheckedRun, entry: Entry[VerdictAsked]) -> None:
     unit = _unit_with_check(run, data)
     check = _due_check(unit, data)
     if data.agent is not None:
-        own = run.plan.agents[check.agent or ""]
-        expected = (check.agent, own.tier, own.adapters.get(own.tier))
+        judge = run.plan.agents[check.agent or ""]
+        expected = (check.agent, judge.tier, judge.adapters.get(judge.tier))
         if (data.agent, data.tier, data.adapter) != expected:
             raise Violation("L411", f"check {data.check} of '{unit.name}' is not assigned to agent '{data.agent}'")
     run.open_call(unit, CheckedCall(entry.seq, data.attempt, data.agent, data.reserved, data.check, data.by))
-    check_cause(entry, unit.closed_at, "the end of the attempt that it checks")
+    check_cause(entry, unit.closed_seq, "the end of the attempt that it checks")
 
 
 def verdict_given(run: CheckedRun, entry: Entry[VerdictGiven]) -> None:
@@ -111,7 +111,7 @@ def verdict_given(run: CheckedRun, entry: Entry[VerdictGiven]) -> None:
     unit = _unit_with_check(run, data)
     if data.by == "schema":
         _due_check(unit, data)
-        check_cause(entry, unit.closed_at, "the end of the attempt that it checks")
+        check_cause(entry, unit.closed_seq, "the end of the attempt that it checks")
     else:
         call = _open_check(unit, data)
         if call.by != data.by or call.is_orphan:
@@ -169,6 +169,6 @@ def escalation_raised(run: CheckedRun, entry: Entry[EscalationRaised]) -> None:
     is_due = unit.state is None and unit.attempts > 0 and unit.call is None and not unit.is_accepted
     if not is_due or tiers != [data.from_, data.to]:
         raise Violation("L418", f"'{unit.name}' is not due to escalate from '{data.from_}' to '{data.to}'")
-    check_cause(entry, unit.closed_at, "the end of the last attempt")
+    check_cause(entry, unit.closed_seq, "the end of the last attempt")
     unit.step += 1
     unit.attempts_at_step = 0

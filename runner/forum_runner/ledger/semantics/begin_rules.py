@@ -30,12 +30,12 @@ def check_may_begin(run: CheckedRun, task: PlannedTask) -> None:
 
 
 def check_ready(run: CheckedRun, unit: CheckedUnit) -> None:
-    """Checks what must be true before a unit's first attempt, or before its reused result."""
+    """Checks the conditions for a unit's first attempt, or for a reused result in place of one."""
     check_may_begin(run, unit.task)
-    due = {edge.name for edge in unit.task.edges}
+    due_names = {edge.name for edge in unit.task.edges}
     if unit.item_name is not None:
-        due.add(unit.item_name)
-    if missing := due - (unit.delivered or set()):
+        due_names.add(unit.item_name)
+    if missing := due_names - (unit.delivered or set()):
         raise Violation("L406", f"'{unit.name}' starts before '{min(missing)}' is delivered to it")
     if unit.task.gate is not None and (unit.gate is None or unit.gate.decision != "approved"):
         raise Violation("L414", f"'{unit.name}' starts before its gate is approved")
@@ -54,11 +54,13 @@ def check_passed(run: CheckedRun, name: str, tasks: Iterable[str]) -> None:
 
 
 def check_cause(entry: AnyEntry, seq: int | None, what: str) -> None:
+    """Checks that the causes of an entry include entry `seq`, which `what` describes. None needs no cause."""
     if seq is not None and seq not in entry.causes:
         raise Violation("L426", f"causes does not include entry {seq}, {what}")
 
 
 def last_end(run: CheckedRun, tasks: Iterable[str]) -> int | None:
+    """The seq of the last end of one of the tasks."""
     return max((run.ends[task].seq for task in tasks), default=None)
 
 
@@ -81,14 +83,14 @@ def task_expanded(run: CheckedRun, entry: Entry[TaskExpanded]) -> None:
         raise Violation("L409", f"'{name}' is already expanded or has ended")
     check_may_begin(run, task)
     try:
-        found = read_items(run, items)
+        values = read_items(run, items)
     except ValueError as error:
         raise Violation("L419", f"'{name}' cannot be expanded: {error}") from error
-    if count > task.foreach.max or (found is not None and len(found) != count):
+    if count > task.foreach.max or (values is not None and len(values) != count):
         raise Violation("L419", f"'{name}' cannot have {count} instances")
     if not is_value(run, task.foreach.value, items):
         raise Violation("L419", f"the items of '{name}' are not the value that its foreach selects")
-    digests = [sha256(canonical(item)).digest() for item in found] if found is not None else None
+    digests = [sha256(canonical(value)).digest() for value in values] if values is not None else None
     run.expansions[name] = CheckedExpansion(entry.seq, count, digests)
 
 
@@ -113,7 +115,7 @@ def edge_delivered(run: CheckedRun, entry: Entry[EdgeDelivered]) -> None:
         raise Violation("L407", f"the value delivered to '{unit.name}' as '{name}' is not the upstream's output")
     unit.delivered = unit.delivered or set()
     unit.delivered.add(name)
-    unit.delivered_at = entry.seq
+    unit.delivered_seq = entry.seq
 
 
 def route_decided(run: CheckedRun, entry: Entry[RouteDecided]) -> None:
@@ -142,12 +144,12 @@ def gate_decided(run: CheckedRun, entry: Entry[GateDecided]) -> None:
     if gate is None or gate.decision is not None:
         raise Violation("L414", f"the gate of '{unit.name}' is not waiting for a decision")
     if data.displayed != gate.displayed:
-        raise Violation("L414", f"the decision about '{unit.name}' refers to other content than its gate displayed")
-    is_over = gate.deadline is not None and entry.at >= gate.deadline
-    if data.by == "person" and is_over:
+        raise Violation("L414", f"the decision about '{unit.name}' is not about the content that its gate displayed")
+    is_past_deadline = gate.deadline is not None and entry.at >= gate.deadline
+    if data.by == "person" and is_past_deadline:
         raise Violation("L414", f"a person decided about '{unit.name}' after the deadline")
     planned = None if unit.task.gate is None else unit.task.gate.deadline_decision
-    if data.by == "deadline" and (not is_over or data.decision != planned):
+    if data.by == "deadline" and (not is_past_deadline or data.decision != planned):
         raise Violation("L414", f"the deadline of '{unit.name}' has not passed, or the plan decides otherwise")
     check_cause(entry, gate.seq, "which opened the gate")
-    gate.decision, gate.decided_at = data.decision, entry.seq
+    gate.decision, gate.decided_seq = data.decision, entry.seq

@@ -15,12 +15,12 @@ from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
 
 _NOT_IN_DIGEST = ("bundle", "digest")
-# Whether a task has an agent, a ladder, a lane.
-_PERFORMERS = ((True, True, False), (False, False, True))
+# The valid combinations: whether a task has an agent, a ladder, a lane.
+_ASSIGNMENTS = ((True, True, False), (False, False, True))
 
 
 def read_checked_plan(data: bytes, opened: RunOpened) -> WavePlan:
-    """Raises a Violation if the plan is inconsistent or not the one that the first entry names."""
+    """Reads a wave plan. Raises a Violation if it is inconsistent or not the one that the first entry names."""
     document = _parse(data)
     if document["digest"] != digest(canonical({k: v for k, v in document.items() if k not in _NOT_IN_DIGEST})):
         raise Violation("L401", "the digest in the wave plan is not the digest of the wave plan")
@@ -47,7 +47,7 @@ def _parse(data: bytes) -> dict[str, Any]:
 
 
 def _check_names(plan: WavePlan) -> None:
-    """Every name in the plan must exist in the plan."""
+    """Checks that the plan contains every task, agent and adapter that it refers to."""
     for task in plan.tasks.values():
         _check_task(plan, task)
     if any(name not in plan.adapters for agent in plan.agents.values() for name in agent.adapters.values()):
@@ -57,11 +57,11 @@ def _check_names(plan: WavePlan) -> None:
 
 
 def _check_task(plan: WavePlan, task: PlannedTask) -> None:
-    if (task.agent is not None, bool(task.ladder), task.lane is not None) not in _PERFORMERS:
+    if (task.agent is not None, bool(task.ladder), task.lane is not None) not in _ASSIGNMENTS:
         raise Violation("L401", f"task '{task.id}' needs either an agent and a ladder, or a lane")
-    named = [name for name in (task.agent, *(check.agent for check in task.checks)) if name is not None]
-    is_known = all(name in plan.agents for name in named)
-    if not is_known or any(rung.adapter not in plan.adapters for rung in task.ladder):
+    agents = [name for name in (task.agent, *(check.agent for check in task.checks)) if name is not None]
+    has_agents = all(name in plan.agents for name in agents)
+    if not has_agents or any(rung.adapter not in plan.adapters for rung in task.ladder):
         raise Violation("L401", f"task '{task.id}' names an agent or adapter that the wave plan does not have")
     for name in task.depends_on:
         if name not in plan.tasks or plan.tasks[name].wave >= task.wave:
@@ -72,6 +72,8 @@ def _check_task(plan: WavePlan, task: PlannedTask) -> None:
 
 
 def _check_value(plan: WavePlan, what: str, value: PlanValue) -> None:
-    for name, takes_each in value.sources():
-        if name not in plan.tasks or (plan.tasks[name].foreach is not None) != takes_each:
-            raise Violation("L401", f"{what} takes a value from '{name}', which the wave plan does not have")
+    for source in value.sources():
+        task = plan.tasks.get(source.task)
+        if task is None or (task.foreach is not None) != source.is_foreach:
+            kind = f"task {'with' if source.is_foreach else 'without'} foreach"
+            raise Violation("L401", f"{what} takes a value from '{source.task}', but the plan has no such {kind}")

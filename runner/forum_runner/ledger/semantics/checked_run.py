@@ -29,16 +29,22 @@ class CheckedCall:
 
 @dataclass(slots=True)
 class CheckedGate:
+    """A gate that entry `seq` opened, and its decision. `displayed` is the digest of the text that it displayed."""
+
     seq: int
     displayed: str
     deadline: str | None
     decision: str | None = None
-    decided_at: int | None = None
+    decided_seq: int | None = None
 
 
 @dataclass(slots=True)
 class CheckedUnit:
-    """A task without foreach, or one instance of a task with foreach."""
+    """A task without foreach, or one instance of a task with foreach.
+
+    `step` is the index of its rung in the ladder. `is_ok` tells whether its last attempt succeeded. `closed_seq`,
+    `delivered_seq` and `decided_seq` of its gate are the entries that other entries must name as causes.
+    """
 
     name: str
     task: PlannedTask
@@ -50,13 +56,13 @@ class CheckedUnit:
     step: int = 0
     call: CheckedCall | None = None
     is_ok: bool = False
-    closed_at: int | None = None
+    closed_seq: int | None = None
     checks_passed: int = 0
     has_failed_check: bool = False
-    reused: bool = False
+    is_reused: bool = False
     output: BodyReference | None = None
     delivered: set[str] | None = None
-    delivered_at: int | None = None
+    delivered_seq: int | None = None
     gate: CheckedGate | None = None
 
     @property
@@ -65,22 +71,25 @@ class CheckedUnit:
         return self.task.foreach.name if self.index is not None and self.task.foreach is not None else None
 
     def delivered_value(self, name: str) -> PlanValue | None:
-        """The value that the data edge `name` delivers."""
+        """The value that the data edge `name` delivers; None if the task has no such edge."""
         return next((edge.value for edge in self.task.edges if edge.name == name), None)
 
     @property
     def has_begun(self) -> bool:
-        return self.attempts > 0 or self.reused
+        return self.attempts > 0 or self.is_reused
 
     @property
     def is_accepted(self) -> bool:
         """Whether the unit has a result: a reused one, or an attempt that succeeded and passed every check."""
-        return self.reused or (self.is_ok and self.checks_passed == len(self.task.checks))
+        return self.is_reused or (self.is_ok and self.checks_passed == len(self.task.checks))
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedExpansion:
-    """`items` are the digests of the items, None if they cannot be read; `units` are the instances with entries."""
+    """The expansion of a task with foreach into instances.
+
+    `items` are the digests of the items, None if they cannot be read. `units` are the instances that have entries.
+    """
 
     seq: int
     instances: int
@@ -90,11 +99,15 @@ class CheckedExpansion:
 
 @dataclass(frozen=True, slots=True)
 class CheckedEnd:
+    """The end of a task: its entry and its final state."""
+
     seq: int
     state: str
 
 
 class CheckedRun:
+    """The run so far. `orphans` counts calls that were open when the run resumed and are not recorded as lost yet."""
+
     def __init__(self, plan: WavePlan, bodies: BodyReader) -> None:
         self.plan = plan
         self.bodies = bodies
@@ -109,6 +122,7 @@ class CheckedRun:
         self.answers: set[str] = set()
 
     def unit(self, name: str) -> CheckedUnit:
+        """The unit with this name. Raises a Violation if the plan does not have it."""
         found = self.units.get(name)
         if found is None:
             found = self.units[name] = self._new_unit(name)

@@ -12,8 +12,8 @@ from forum_runner.ledger.semantics.checked_run import CheckedRun
 from forum_runner.ledger.verification.report import Violation
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
-_WHILE_PAUSED = frozenset({"gate.decided", "body.redacted", "run.repaired", "run.resumed"})
-_BEGINS_A_CALL = frozenset({"task.started", "verdict.asked"})
+_ALLOWED_WHILE_PAUSED = frozenset({"gate.decided", "body.redacted", "run.repaired", "run.resumed"})
+_CALL_STARTS = frozenset({"task.started", "verdict.asked"})
 
 
 def _context_cut(run: CheckedRun, entry: Entry[ContextCut]) -> None:
@@ -26,7 +26,7 @@ def _budget_exceeded(run: CheckedRun, entry: Entry[BudgetExceeded]) -> None:
     run.unit(entry.data.task)
 
 
-# None: level 4 has no rule for the kind.
+# The rule for each kind of entry; None if level 4 has no rule for it.
 RULES: dict[str, Callable[[CheckedRun, Entry[Any]], None] | None] = {
     "run.opened": None,
     "run.paused": end_rules.run_paused,
@@ -57,15 +57,17 @@ RULES: dict[str, Callable[[CheckedRun, Entry[Any]], None] | None] = {
 
 
 class SemanticsChecker:
+    """Checks the entries of one run."""
+
     def __init__(self, plan: WavePlan, bodies: BodyReader) -> None:
         self._run = CheckedRun(plan, bodies)
 
     def observe(self, entry: Entry[Any]) -> None:
-        """Raises a Violation if no run of the plan can have this entry here."""
+        """Applies an entry to the run. Raises a Violation if no run of the plan can have it at this point."""
         kind = entry.kind
-        if self._run.is_paused and kind not in _WHILE_PAUSED and not kind.startswith(USER_PREFIX):
+        if self._run.is_paused and kind not in _ALLOWED_WHILE_PAUSED and not kind.startswith(USER_PREFIX):
             raise Violation("L424", f"{kind} follows a pause, but the run was not resumed")
-        if self._run.orphans and kind in _BEGINS_A_CALL:
+        if self._run.orphans and kind in _CALL_STARTS:
             raise Violation("L424", "a call starts before all calls that were open at the resume are recorded as lost")
         rule = RULES.get(kind)
         if rule is not None:

@@ -1,4 +1,4 @@
-"""Rules for ends: the ends of tasks, answers, pauses, and the seal."""
+"""Rules for the ends of tasks, for answers, pauses and resumptions, and for the seal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from forum_runner.ledger.semantics.value_rules import has_value, is_value
 from forum_runner.ledger.verification.report import Violation
 from forum_runner.wave_plan.planned_task import PlannedTask
 
-_BAD = ("failed", "stopped", "refused", "cancelled")
+_BAD_STATES = ("failed", "stopped", "refused", "cancelled")
 
 
 def task_ended(run: CheckedRun, entry: Entry[TaskEnded]) -> None:
-    name, end = entry.data.task, entry.data.state
+    name, state = entry.data.task, entry.data.state
     task = run.plan.tasks.get(name)
     if task is not None and task.foreach is not None:
         _end_foreach(run, task, entry)
@@ -26,11 +26,11 @@ def task_ended(run: CheckedRun, entry: Entry[TaskEnded]) -> None:
     if unit.state is not None or unit.call is not None:
         raise Violation("L417", f"'{name}' has already ended, or has an open call")
     if not _may_end(unit.task, entry.data, is_accepted=unit.is_accepted, has_begun=unit.has_begun):
-        raise Violation("L417", f"'{name}' cannot end {end}: its entries say otherwise")
-    check_cause(entry, unit.closed_at if unit.attempts else None, "the end of the last attempt")
-    unit.state = end
+        raise Violation("L417", f"'{name}' cannot end {state}: its entries say otherwise")
+    check_cause(entry, unit.closed_seq if unit.attempts else None, "the end of the last attempt")
+    unit.state = state
     if unit.index is None:
-        run.ends[name] = CheckedEnd(entry.seq, end)
+        run.ends[name] = CheckedEnd(entry.seq, state)
 
 
 def _end_foreach(run: CheckedRun, task: PlannedTask, entry: Entry[TaskEnded]) -> None:
@@ -39,17 +39,18 @@ def _end_foreach(run: CheckedRun, task: PlannedTask, entry: Entry[TaskEnded]) ->
     if task.id in run.ends or None in states or (expansion and len(instances) != expansion.instances):
         raise Violation("L417", f"'{task.id}' has already ended, or one of its instances has not")
     if states == {"tolerated"}:
-        is_right = entry.data.state == "tolerated"
+        is_allowed = entry.data.state == "tolerated"
     else:
         is_accepted = expansion is not None and states <= {"passed", "tolerated"}
         has_begun = any(unit.has_begun for unit in instances)
-        is_right = _may_end(task, entry.data, is_accepted=is_accepted, has_begun=has_begun)
-    if not is_right:
+        is_allowed = _may_end(task, entry.data, is_accepted=is_accepted, has_begun=has_begun)
+    if not is_allowed:
         raise Violation("L417", f"'{task.id}' cannot end {entry.data.state}: its instances say otherwise")
     run.ends[task.id] = CheckedEnd(entry.seq, entry.data.state)
 
 
 def _may_end(task: PlannedTask, data: TaskEnded, *, is_accepted: bool, has_begun: bool) -> bool:
+    """Whether a task or an instance may end in this state, for this reason."""
     state = data.state
     if state == "passed":
         return is_accepted
@@ -66,7 +67,8 @@ def answer_given(run: CheckedRun, entry: Entry[AnswerGiven]) -> None:
     if value is None:
         raise Violation("L402", f"the plan has no output '{output}'")
     tasks = list(value.tasks())
-    if output in run.answers or any(task not in run.ends or run.ends[task].state != "passed" for task in tasks):
+    have_passed = all(task in run.ends and run.ends[task].state == "passed" for task in tasks)
+    if output in run.answers or not have_passed:
         raise Violation("L425", f"output '{output}' is recorded twice, or comes from a task that did not pass")
     if not is_value(run, value, entry.bodies["value"]):
         raise Violation("L425", f"output '{output}' differs from the output of its task")
@@ -90,18 +92,18 @@ def run_resumed(run: CheckedRun, _entry: AnyEntry) -> None:
 
 def run_sealed(run: CheckedRun, entry: Entry[RunSealed]) -> None:
     data = entry.data
-    is_open = next((task for task in run.plan.tasks if task not in run.ends), None) or next(iter(run.open_calls), None)
-    if is_open is not None:
-        raise Violation("L423", f"the run is sealed, but '{is_open}' has not ended")
-    counted = Counter(end.state for end in run.ends.values())
-    if any(count != counted[state] for state, count in asdict(data.counts).items()):
+    open_tasks = [*(task for task in run.plan.tasks if task not in run.ends), *run.open_calls]
+    if open_tasks:
+        raise Violation("L423", f"the run is sealed, but '{open_tasks[0]}' has not ended")
+    counts = Counter(end.state for end in run.ends.values())
+    if any(count != counts[state] for state, count in asdict(data.counts).items()):
         raise Violation("L420", "the seal's counts differ from the number of tasks that ended in each state")
     for name, total in run.budgets.totals.items():
         sealed = getattr(data.totals, name)
         if sealed != total:
             raise Violation("L421", f"the seal's total of {name} is {sealed:,}, but the entries add up to {total:,}")
-    is_passed = not any(counted[state] for state in _BAD)
-    if (data.status == "passed") != is_passed or (data.status != "passed" and not counted[data.status]):
+    has_passed = not any(counts[state] for state in _BAD_STATES)
+    if (data.status == "passed") != has_passed or (data.status != "passed" and not counts[data.status]):
         raise Violation("L422", f"the run is sealed as {data.status}, but the states of its tasks say otherwise")
     if data.status == "passed":
         _check_answers(run)

@@ -1,4 +1,4 @@
-"""Whether a recorded body is the value that the plan asks for."""
+"""Compares recorded bodies with the values that the plan derives from outputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _UnknownValueError(Exception):
 
 
 def is_value(run: CheckedRun, value: PlanValue, body: BodyReference) -> bool:
-    """Whether a body is the value. An unknown value passes."""
+    """Whether a body is the value. True if a body that the value depends on cannot be read."""
     try:
         if isinstance(value, TaskOutput) and value.select is None:
             return _is_same(run, _output(run, value.task), body)
@@ -55,7 +55,7 @@ def read_items(run: CheckedRun, body: BodyReference) -> list[Any] | None:
 
 
 def has_digest(run: CheckedRun, body: BodyReference, digest: bytes) -> bool:
-    """Whether the bytes of a body have this digest. A salted body that cannot be read passes."""
+    """Whether the bytes of a body have this digest. True if the body is salted and cannot be read."""
     if body.salted is None:
         return body.digest == digest.hex()
     found = run.bodies.read(body)
@@ -71,7 +71,7 @@ def _is_same(run: CheckedRun, output: BodyReference, body: BodyReference) -> boo
         return True
     if output.salted is not None:
         return _has_bytes(run, body, _read(run, output))
-    # A plain body has the bytes of its digest, even if they cannot be read.
+    # The digest of a plain body is enough: it identifies the bytes even if they cannot be read.
     return body.salted is not None and hashlib.sha256(_read(run, body)).hexdigest() == output.digest
 
 
