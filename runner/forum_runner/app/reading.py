@@ -10,7 +10,7 @@ from itertools import count
 from typing import BinaryIO
 
 from forum_runner.errors import UsageError, file_errors
-from forum_runner.history.difference import Entries, RunDifference, compare
+from forum_runner.history.difference import EntryReader, RunDifference, compare
 from forum_runner.history.read_history import read_history
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.lines import Lines, length_of
@@ -142,7 +142,7 @@ def compare_runs(left: LedgerSource, right: LedgerSource) -> RunDifference:
         return compare(_entries_of(left_stream), _entries_of(right_stream))
 
 
-def _entries_of(stream: BinaryIO) -> Entries:
+def _entries_of(stream: BinaryIO) -> EntryReader:
     def entries() -> Iterator[ReadEntry | None]:
         stream.seek(0)
         return map(read_entry, Lines(stream))

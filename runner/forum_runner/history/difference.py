@@ -7,9 +7,8 @@ different order in every run, so the order across subjects has no meaning.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -17,10 +16,11 @@ import orjson
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.read_entry import ReadEntry, text
 
-Entries = Callable[[], Iterator[ReadEntry | None]]
+# Starts to read the entries of a run. None stands for a line that is not an entry.
+EntryReader = Callable[[], Iterator[ReadEntry | None]]
 
 _MARK_BYTES = 16
-# Facts that depend on the time, the run or a salt, so they differ even if two runs did the same.
+# Facts that depend on the time, the run or a salt, so they differ even if two runs did the same work.
 _EXCLUDED_FACTS = {
     "run.sealed": ("root",),
     "run.repaired": ("torn",),
@@ -33,7 +33,10 @@ _EXCLUDED_FACTS = {
 
 @dataclass(frozen=True, slots=True)
 class RunDivergence:
-    """The first entry of a subject that differs. A side is None if its run has no entry at this index."""
+    """The first entry that differs, by its subject and its index among the entries of the subject.
+
+    A side is None if its run has no entry at this index.
+    """
 
     subject: str
     index: int
@@ -67,55 +70,59 @@ class _ComparedRun:
     marks: dict[str, bytearray] = field(default_factory=dict)
     salted: int = 0
 
-    def apply(self, entry: ReadEntry | None, number: int) -> tuple[str, int] | None:
-        """Adds an entry, and returns its subject and its index among the entries of the subject."""
-        if entry is None:
-            self.history.skip_line(number)
-            return None
-        self.history.apply(entry)
-        self.salted += sum(is_salted(body) for body in entry.bodies.values())
-        subject = _subject_of(entry)
-        if subject is None:
-            return None
-        marks = self.marks.setdefault(subject, bytearray())
-        marks += _mark(entry)
-        return subject, len(marks) // _MARK_BYTES - 1
+    def read(self, entries: Iterable[ReadEntry | None]) -> Iterator[tuple[str, int, ReadEntry]]:
+        """Adds entries. Yields each one with its subject and its index among the entries of the subject."""
+        for number, entry in enumerate(entries):
+            if entry is None:
+                self.history.skip_line(number)
+                continue
+            self.history.apply(entry)
+            self.salted += sum(is_salted(body) for body in entry.bodies.values())
+            subject = _subject_of(entry)
+            if subject is not None:
+                marks = self.marks.setdefault(subject, bytearray())
+                marks += _mark(entry)
+                yield subject, len(marks) // _MARK_BYTES - 1, entry
+
+    @property
+    def entries(self) -> int:
+        return sum(map(len, self.marks.values())) // _MARK_BYTES
 
     def mark(self, subject: str, index: int) -> bytes:
+        """The mark of an entry; empty if the run has no entry at this index."""
         return bytes(self.marks.get(subject, b"")[index * _MARK_BYTES : (index + 1) * _MARK_BYTES])
 
 
-def compare(left: Entries, right: Entries) -> RunDifference:
+def compare(left: EntryReader, right: EntryReader) -> RunDifference:
     """Compares two runs. Reads the right one a second time to find its entry at the divergence."""
-    right_run = _ComparedRun()
-    for number, entry in enumerate(right()):
-        right_run.apply(entry, number)
-    left_run = _ComparedRun()
-    first: tuple[str, int, ReadEntry] | None = None
-    for number, entry in enumerate(left()):
-        place = left_run.apply(entry, number)
-        if (
-            first is None
-            and place is not None
-            and entry is not None
-            and left_run.mark(*place) != right_run.mark(*place)
-        ):
-            first = (*place, entry)
-    if first is not None:
-        subject, index, left_entry = first
-        divergence: RunDivergence | None = RunDivergence(subject, index, left_entry, _entry_at(right, subject, index))
-    else:
-        divergence = _first_extra_entry(right, left_run)
+    left_run, right_run = _ComparedRun(), _ComparedRun()
+    for _ in right_run.read(right()):
+        pass
+    divergence: RunDivergence | None = None
+    for subject, index, entry in left_run.read(left()):
+        if divergence is None and left_run.mark(subject, index) != right_run.mark(subject, index):
+            divergence = RunDivergence(subject, index, entry, None)
+    if divergence is not None or right_run.entries > left_run.entries:
+        for subject, index, entry in _ComparedRun().read(right()):
+            if divergence is None and not left_run.mark(subject, index):
+                divergence = RunDivergence(subject, index, None, entry)
+                break
+            if divergence is not None and (subject, index) == (divergence.subject, divergence.index):
+                divergence = replace(divergence, right=entry)
+                break
     return RunDifference(left_run.history, right_run.history, divergence, left_run.salted + right_run.salted)
 
 
 def comparable(entry: ReadEntry) -> dict[str, Any]:
-    """The facts of an entry that are equal if two runs did the same."""
+    """The facts of an entry that are equal if two runs did the same work."""
     data = {name: value for name, value in entry.data.items() if name not in _EXCLUDED_FACTS.get(entry.kind, ())}
     for name in ("usage", "totals"):
         if type(data.get(name)) is dict:
             data[name] = {key: value for key, value in data[name].items() if key != "wall_ms"}
-    bodies = {name: _without_digest(body) if is_salted(body) else body for name, body in entry.bodies.items()}
+    bodies = dict(entry.bodies)
+    for name, body in bodies.items():
+        if is_salted(body):
+            bodies[name] = {key: value for key, value in body.items() if key != "digest"}
     return {"kind": entry.kind, "data": data, "bodies": bodies}
 
 
@@ -136,32 +143,6 @@ def _plan_of(history: RunHistory) -> str | None:
     return text(history.opened.data, "wave_plan") if history.opened else None
 
 
-def _without_digest(body: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in body.items() if name != "digest"}
-
-
 def _mark(entry: ReadEntry) -> bytes:
     encoded = orjson.dumps(comparable(entry), option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(encoded, digest_size=_MARK_BYTES).digest()
-
-
-def _entry_at(entries: Entries, subject: str, index: int) -> ReadEntry | None:
-    count = 0
-    for entry in entries():
-        if entry is not None and _subject_of(entry) == subject:
-            if count == index:
-                return entry
-            count += 1
-    return None
-
-
-def _first_extra_entry(entries: Entries, other: _ComparedRun) -> RunDivergence | None:
-    """The first entry of a subject for which the other run has no further entry."""
-    counts: Counter[str] = Counter()
-    for entry in entries():
-        subject = _subject_of(entry) if entry is not None else None
-        if subject is not None:
-            if not other.mark(subject, counts[subject]):
-                return RunDivergence(subject, counts[subject], None, entry)
-            counts[subject] += 1
-    return None

@@ -1,4 +1,4 @@
-"""The history of a run, folded from its entries. The fold trusts the entries; a verifier checks them."""
+"""The history of a run, built from its entries. Entries are not checked: that is the verifier's task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from forum_runner.history.task_history import GateHistory, RecordedDecision, TaskHistory, TruncatedInput
 from forum_runner.history.usage import UsageTotals
-from forum_runner.history.working_time import WorkingTime, elapsed_ms
+from forum_runner.history.working_time import WorkingTime, elapsed_us
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.read_entry import MAINTENANCE_KINDS, SEAL, ReadEntry, amount, is_import, part, text
 from forum_runner.wave_plan.unit_id import task_of_unit
@@ -22,10 +22,11 @@ _ALLOWED_WHILE_PAUSED = MAINTENANCE_KINDS | {"gate.decided"}
 class RunHistory:
     """The state of a run after some of its entries. Its size depends on the number of tasks, not of entries.
 
-    `end` is the last entry of the run itself: its first seal or, without one, the last entry that is not about the
-    record. `end_states` and `instance_end_states` count ended tasks and instances. `budget` and `redactions` are the
-    entries about budgets and redactions. `unreadable` counts lines that are not entries. `read_history` sets `head`,
-    the hash of the last line.
+    `opened` is the `run.opened` entry, `first` and `last` are the first and the last entry of any kind, and `seal` is
+    the last seal. `end` is the last entry of the run itself: its first seal or, without one, the last entry that is
+    not maintenance. `entries` counts entries, and `kinds` counts them by kind. `end_states` and
+    `instance_end_states` count ended tasks and instances. `budget` and `redactions` are the entries about budgets and
+    redactions. `unreadable` counts lines that are not entries. `read_history` sets `head`, the hash of the last line.
     """
 
     opened: ReadEntry | None = None
@@ -94,24 +95,21 @@ class RunHistory:
     @property
     def elapsed_ms(self) -> int | None:
         """From the first entry to the end of the run, pauses included."""
-        return elapsed_ms(self.first.at, self.end.at) if self.first and self.end else None
+        elapsed = elapsed_us(self.first.at, self.end.at) if self.first and self.end else None
+        return elapsed // 1_000 if elapsed is not None else None
 
     @property
     def active_us(self) -> int:
-        """The time in which a process worked on the run, up to its last entry."""
+        """The time in which a process worked on the run, until the end of the run."""
         return self.working_time.between(self.first.at, self.end.at) if self.first and self.end else 0
 
     @property
     def active_ms(self) -> int:
         return self.active_us // 1_000
 
-    @property
-    def is_idle(self) -> bool:
-        return self.end is None or self.seal is not None or self.working_time.idle_since is not None
-
     def active_us_at(self, now_us: int) -> int:
-        """`active_us` at a later time. The value does not change while the run is idle."""
-        if self.end is None or self.is_idle:
+        """`active_us` at a later time. It does not change while no process works on the run."""
+        if self.end is None or self.seal is not None or self.working_time.idle_since is not None:
             return self.active_us
         try:
             return self.active_us + max(0, now_us - read_time(self.end.at))
@@ -136,53 +134,37 @@ class RunHistory:
             self.end = entry
         if kind not in _ALLOWED_WHILE_PAUSED and not kind.startswith("x-"):
             self.pause_reason = None
-        if (run_step := _RUN_STEPS.get(kind)) is not None:
-            run_step(self, entry)
         task_step, name = _TASK_STEPS.get(kind), entry.task
         if task_step is None or name is None:
+            self._apply_to_run(entry)
             return None
         task = self.tasks.get(name) or self._add_task(name)
         task.latest = entry
         task_step(self, task, entry)
         return task
 
+    def _apply_to_run(self, entry: ReadEntry) -> None:
+        match entry.kind:
+            case "run.opened":
+                self.opened = self.opened or entry
+            case "run.paused":
+                self.pause_reason = text(entry.data, "reason") or "paused"
+            case "run.sealed":
+                self.seal = entry
+            case "wave.opened":
+                self.wave = amount(entry.data, "wave")
+            case "answer.given":
+                self.outputs[text(entry.data, "output") or ""] = part(entry.bodies, "value")
+            case "budget.stopped" | "budget.exceeded":
+                self.budget.append(entry)
+            case "body.redacted":
+                self.redactions.append(entry)
+
     def _add_task(self, name: str) -> TaskHistory:
         parent = self.tasks.get(task_of_unit(name, self.tasks))
         task = TaskHistory(name, is_instance=parent is not None and parent.instances is not None)
         self.tasks[name] = self.open_tasks[name] = task
         return task
-
-
-def _run_opened(history: RunHistory, entry: ReadEntry) -> None:
-    history.opened = history.opened or entry
-
-
-def _run_paused(history: RunHistory, entry: ReadEntry) -> None:
-    history.pause_reason = text(entry.data, "reason") or "paused"
-
-
-def _run_sealed(history: RunHistory, entry: ReadEntry) -> None:
-    history.seal = entry
-
-
-def _wave_opened(history: RunHistory, entry: ReadEntry) -> None:
-    history.wave = amount(entry.data, "wave")
-
-
-def _answer_given(history: RunHistory, entry: ReadEntry) -> None:
-    history.outputs[text(entry.data, "output") or ""] = part(entry.bodies, "value")
-
-
-_RUN_STEPS: dict[str, Callable[[RunHistory, ReadEntry], None]] = {
-    "run.opened": _run_opened,
-    "run.paused": _run_paused,
-    "run.sealed": _run_sealed,
-    "wave.opened": _wave_opened,
-    "answer.given": _answer_given,
-    "budget.stopped": lambda history, entry: history.budget.append(entry),
-    "budget.exceeded": lambda history, entry: history.budget.append(entry),
-    "body.redacted": lambda history, entry: history.redactions.append(entry),
-}
 
 
 def _route_decided(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:

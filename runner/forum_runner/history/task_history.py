@@ -13,7 +13,10 @@ from forum_runner.ledger.read_entry import ReadEntry
 
 @dataclass(slots=True)
 class RecordedDecision:
-    """A decision at a gate. `is_edited`: it replaced the instruction. `reason` refers to the body with the reason."""
+    """A decision at a gate. `by` is 'person' or 'deadline'. `reason` is the reference to the body with the reason.
+
+    `is_edited` is True if the decision replaced the task's instruction.
+    """
 
     decision: str
     by: str | None = None
@@ -43,9 +46,10 @@ class TruncatedInput(NamedTuple):
 class TaskHistory:
     """The state of a task after some of its entries.
 
-    `end_state` is set once the task has ended; until then, `latest` is the last entry about it. `reserved` has the
-    amounts that its open call may use. `failure` is the last entry that reports a failure, unless the task has
-    recovered from it.
+    `end_state` is set once the task has ended; until then, `latest` is the last entry about it. `instances` is their
+    number, once a task with `foreach` is expanded. `reused_from` is the run that its result comes from, if it was
+    reused. `reserved` has the amounts that its open call may use. `failure` is the last entry that reports a failure,
+    unless the task has recovered from it.
     """
 
     id: str
@@ -78,12 +82,12 @@ class TaskHistory:
 
     @property
     def is_working(self) -> bool:
-        """Whether one of its calls is open."""
+        """Whether a call of the task is open."""
         return self.reserved is not None
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it waits for a decision."""
+        """Whether the task waits for a decision at its gate."""
         return self.end_state is None and self.gate is not None and self.gate.decision is None
 
     @property

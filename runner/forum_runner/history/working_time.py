@@ -14,9 +14,9 @@ _IDLE_KINDS = MAINTENANCE_KINDS | {"run.paused", _RESUMED}
 
 @dataclass(slots=True)
 class WorkingTime:
-    """The time that processes worked on a run, without pauses and without the time between a crash and a resumption.
+    """Measures how long processes worked on a run: the time from entry to entry, minus the idle time.
 
-    `idle_since` is set while no process works on the run.
+    A run is idle while it is paused, and from a crash until it is resumed. `idle_since` is set while it is idle.
     """
 
     idle_us: int = 0
@@ -33,7 +33,7 @@ class WorkingTime:
             self.idle_since = None
 
     def between(self, first: str, last: str) -> int:
-        """The microseconds of work between two times of the run."""
+        """The microseconds of work between the first and the last time of a run."""
         return max(0, (elapsed_us(first, self.idle_since or last) or 0) - self.idle_us)
 
 
@@ -43,8 +43,3 @@ def elapsed_us(first: str, last: str) -> int | None:
         return max(0, read_time(last) - read_time(first))
     except ValueError:
         return None
-
-
-def elapsed_ms(first: str, last: str) -> int | None:
-    elapsed = elapsed_us(first, last)
-    return elapsed // 1_000 if elapsed is not None else None

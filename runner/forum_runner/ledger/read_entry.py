@@ -1,4 +1,4 @@
-"""Entries as reports read them: from any ledger, valid or not."""
+"""Reads entries for reports, from any ledger, valid or not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forum_runner.ledger.entry_values import BodyReference
 from forum_runner.ledger.layout import MAX_DEPTH, is_too_deep
 
 SEAL = "run.sealed"
-# Kinds that change the record and are not part of the run.
+# Kinds that record work on the ledger itself, and are not part of the run.
 MAINTENANCE_KINDS = frozenset({"body.redacted", "run.repaired"})
 _MEMBERS = itemgetter("run", "seq", "at", "actor", "kind", "causes", "data", "bodies")
 _TYPES = (str, int, str, str, str, list, dict, dict)
@@ -21,7 +21,7 @@ _TYPES = (str, int, str, str, str, list, dict, dict)
 
 @dataclass(frozen=True, slots=True)
 class ReadEntry:
-    """The members have these types. The values in `data` and `bodies` are not checked."""
+    """An entry whose members have the right types. The values inside `data` and `bodies` are not checked."""
 
     run: str
     seq: int
@@ -51,7 +51,7 @@ def read_entry(line: bytes) -> ReadEntry | None:
         return None
     if tuple(map(type, members)) != _TYPES:
         return None
-    # Whatever displays the entry must be able to walk it. Counting brackets is faster than walking every entry.
+    # Reports walk entries recursively, so they must not be too deep. Counting brackets is faster than walking each one.
     if line.count(b"{") + line.count(b"[") > MAX_DEPTH and is_too_deep(value):
         return None
     entry = ReadEntry(*members)
@@ -59,29 +59,31 @@ def read_entry(line: bytes) -> ReadEntry | None:
 
 
 def text(data: Mapping[str, Any], name: str) -> str | None:
+    """A text; None if it is missing or is not a text."""
     value = data.get(name)
     return value if type(value) is str else None
 
 
 def amount(data: Mapping[str, Any], name: str) -> int:
-    """A natural number; 0 if it is missing or has another type."""
+    """An integer; 0 if it is missing, negative or not an integer."""
     value = data.get(name)
     return value if type(value) is int and value >= 0 else 0
 
 
 def part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A nested mapping; empty if it is missing or has another type."""
+    """A nested object; empty if it is missing or not an object."""
     value = data.get(name)
     return value if type(value) is dict else {}
 
 
 def parts(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+    """The objects in a nested list; none if it is missing or not a list."""
     value = data.get(name)
     yield from (item for item in (value if type(value) is list else ()) if type(item) is dict)
 
 
 def body_reference(body: Mapping[str, Any]) -> BodyReference:
-    """The reference to a body in an entry. Members that are missing or have another type are empty."""
+    """The reference to a body in an entry. Members that are missing or have the wrong type become 0 or empty."""
     return BodyReference(
         bytes=amount(body, "bytes"),
         digest=text(body, "digest") or "",

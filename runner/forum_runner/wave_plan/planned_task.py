@@ -1,4 +1,4 @@
-"""A task of the wave plan, with everything derived from its fields."""
+"""A task of the wave plan, with the values that are derived from its fields."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from msgspec.structs import force_setattr
 
 from forum_runner.wave_plan.plan_value import PlanValue
 
-_NOTHING: frozenset[str] = frozenset()
+_NO_TASKS: frozenset[str] = frozenset()
 
 
 class Placeholder(Struct, frozen=True, omit_defaults=True):
-    """A part of a text that is filled in when a call is made. One of the three is set."""
+    """A part of a text that is filled in when a call is made. Exactly one field is set."""
 
     need: str | None = None
     run: Literal["id"] | None = None
@@ -26,7 +26,7 @@ Argv = tuple[PlanText, ...]
 
 
 class Rung(Struct, frozen=True):
-    """A step of the ladder that a task climbs."""
+    """A tier and its adapter: one step of the ladder that a task climbs when it escalates."""
 
     tier: str
     adapter: str
@@ -39,7 +39,10 @@ class RetryRule(Struct, frozen=True):
 
 
 class DataEdge(Struct, frozen=True, tag_field="edge", tag="data"):
-    """Delivers `value` as `name`. It must match the schemas in `expects`; a prompt gets at most `max_bytes` of it."""
+    """Delivers `value` as `name`.
+
+    The value must match the schemas in `expects`, which are digests. A prompt contains at most `max_bytes` of it.
+    """
 
     name: str = field(name="as")
     value: PlanValue = field(name="from")
@@ -73,7 +76,7 @@ class GateRule(Struct, frozen=True):
 
 
 class Check(Struct, frozen=True, omit_defaults=True):
-    """By a schema, a command or an agent; one of the three is set."""
+    """A check of an output, by an agent, a command or a schema. Exactly one field is set."""
 
     agent: str | None = None
     command: Argv | None = None
@@ -87,7 +90,7 @@ class Check(Struct, frozen=True, omit_defaults=True):
 
 
 class TaskWork(Struct, frozen=True, omit_defaults=True):
-    """What a task does. Its other fields say how often, when or by whom it is done."""
+    """The fields that define a task's work. The other fields say when, how often and by whom it is done."""
 
     accept: tuple[Check, ...] | None = None
     done_when: tuple[PlanText, ...] | None = None
@@ -97,10 +100,13 @@ class TaskWork(Struct, frozen=True, omit_defaults=True):
 
 
 class PlannedTask(Struct, frozen=True, kw_only=True):
-    """If two tasks could start, the one with the lower `order` does.
+    """A task. If several tasks can start, the one with the lowest `order` starts first.
 
-    `sources` are the tasks whose data it gets. `read_from` adds the tasks that its conditions read, and `depends_on`
-    all other tasks that come before it. `retry` and `is_sensitive` are the policy's, unless the task has its own.
+    `retry` comes from the policy unless the task has its own, and `is_sensitive` is set if either sets it.
+
+    The last five fields are derived from the others: `checks` from `accept`, and `edges` are the data edges among
+    `needs`. `sources` are the tasks that deliver data to it. `read_from` adds the tasks that its conditions read, and
+    `depends_on` adds the tasks of its order edges.
     """
 
     id: str
@@ -127,9 +133,9 @@ class PlannedTask(Struct, frozen=True, kw_only=True):
     uses_cache: bool = field(name="cache", default=False)
     checks: tuple[Check, ...] = ()
     edges: tuple[DataEdge, ...] = ()
-    sources: frozenset[str] = _NOTHING
-    read_from: frozenset[str] = _NOTHING
-    depends_on: frozenset[str] = _NOTHING
+    sources: frozenset[str] = _NO_TASKS
+    read_from: frozenset[str] = _NO_TASKS
+    depends_on: frozenset[str] = _NO_TASKS
 
     def __post_init__(self) -> None:
         if self.accept:
@@ -141,16 +147,16 @@ class PlannedTask(Struct, frozen=True, kw_only=True):
         if self.foreach is not None:
             values.append(self.foreach.value)
         sources = frozenset([name for value in values for name in value.tasks()])
-        read = [name for condition in self.conditions for name in condition.value.tasks()]
-        read_from = sources.union(read) if read else sources
-        ordered = [need.task for need in self.needs if isinstance(need, OrderEdge)]
+        condition_tasks = [name for condition in self.conditions for name in condition.value.tasks()]
+        read_from = sources.union(condition_tasks) if condition_tasks else sources
+        order_tasks = [need.task for need in self.needs if isinstance(need, OrderEdge)]
         force_setattr(self, "edges", edges)
         force_setattr(self, "sources", sources)
         force_setattr(self, "read_from", read_from)
-        force_setattr(self, "depends_on", read_from.union(ordered) if ordered else read_from)
+        force_setattr(self, "depends_on", read_from.union(order_tasks) if order_tasks else read_from)
 
     def origin_of(self, name: str) -> str:
-        """The tasks that the data of this name comes from."""
+        """The ids of the tasks that the data `name` comes from, separated by commas."""
         value = next((edge.value for edge in self.edges if edge.name == name), self.foreach and self.foreach.value)
         return ",".join(sorted(set(value.tasks()))) if value else ""
 
@@ -159,8 +165,8 @@ class PlannedTask(Struct, frozen=True, kw_only=True):
         return (self.instruction or (), *(self.run or ()), *(self.done_when or ()))
 
     def work(self, edited: str | None = None) -> bytes:
-        """The work as the fingerprint uses it. `edited` replaces the instruction."""
+        """The work in RFC 8785 form, for the fingerprint. `edited`, if given, replaces the instruction."""
         instruction = self.instruction if edited is None else (edited,)
         work = TaskWork(self.accept, self.done_when, instruction, self.output, self.run)
-        # RFC 8785: no floats, ASCII keys only, and all structs declare their fields in alphabetical order.
+        # No conversion is needed: there are no floats, keys are ASCII, and structs declare fields alphabetically.
         return msgspec.json.encode(work)

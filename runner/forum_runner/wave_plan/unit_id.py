@@ -12,7 +12,7 @@ _SUFFIX = re.compile(r"\[[^\]]*\]?")
 
 
 def matrix_suffix(values: Mapping[str, str]) -> str:
-    """`[lang=de,os=linux]`: the end of an id that selects one value per axis, with the values percent-encoded."""
+    """The end of a matrix instance's id, with percent-encoded values: `[lang=de,os=linux]`."""
     return "[" + ",".join(f"{axis}={quote(values[axis], safe='+')}" for axis in sorted(values)) + "]"
 
 
@@ -27,22 +27,22 @@ def split_instance_id(unit: str) -> tuple[str, int] | None:
 
 
 def task_of_numbered(name: str) -> str | None:
-    """The task of a name that ends with an index, leading zeros included; None for any other name."""
+    """The task of a name that ends with an index, possibly with leading zeros; None for any other name."""
     found = _NUMBERED.fullmatch(name)
     return found[1] if found else None
 
 
 def task_of_unit(unit: str, tasks: Container[str]) -> str:
-    """The task of a unit: one of `tasks`, if the unit belongs to one."""
+    """The task that a unit belongs to. A unit in `tasks` is a task itself, even if its id ends with an index."""
     split = None if unit in tasks else split_instance_id(unit)
     return unit if split is None else split[0]
 
 
 def is_unit_of(unit: str, task: str) -> bool:
-    """Whether the unit is the task, or an instance of it by a matrix or a `foreach`."""
+    """Whether the unit is the task itself, or an instance of it from a matrix or a `foreach`."""
     return unit == task or (unit.startswith(f"{task}[") and unit.endswith("]"))
 
 
 def without_instances(path: str) -> str:
-    """A path of task ids without the instance that each step names, even if a bracket is not closed."""
+    """A path of task ids without the brackets that select instances, even if a bracket is not closed."""
     return _SUFFIX.sub("", path)

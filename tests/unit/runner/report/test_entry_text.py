@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum_runner.history.run_history import RunHistory
-from forum_runner.history.working_time import elapsed_ms
+from forum_runner.history.working_time import elapsed_us
 from forum_runner.ledger.entries import KINDS
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from forum_runner.report.amounts import clip, duration, moment, money
@@ -70,10 +70,10 @@ def test_times_have_milliseconds_and_invalid_times_are_kept() -> None:
     assert moment("\x1b[2J") == "\N{REPLACEMENT CHARACTER}[2J"
 
 
-def test_elapsed_time_is_in_milliseconds() -> None:
-    assert elapsed_ms("2026-11-15T09:00:00.000000Z", "2026-11-15T09:00:01.500000Z") == 1_500
-    assert elapsed_ms("2026-11-15T09:00:01.000000Z", "2026-11-15T09:00:00.000000Z") == 0
-    assert elapsed_ms("now", "2026-11-15T09:00:00.000000Z") is None
+def test_elapsed_time_is_never_negative() -> None:
+    assert elapsed_us("2026-11-15T09:00:00.000000Z", "2026-11-15T09:00:01.500000Z") == 1_500_000
+    assert elapsed_us("2026-11-15T09:00:01.000000Z", "2026-11-15T09:00:00.000000Z") == 0
+    assert elapsed_us("now", "2026-11-15T09:00:00.000000Z") is None
 
 
 def test_long_text_is_clipped() -> None:
