@@ -1,4 +1,4 @@
-"""Fixtures that several files share."""
+"""Fixtures for the acceptance tests."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The usage of an answer and a truncated stream, for tests of runs against faulty servers."""
+"""Constants and a truncated stream for tests of runs against faulty servers."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ formats = pytest.mark.parametrize("format_", Format)
 
 
 def cut_stream(format_: Format) -> list[bytes]:
-    """The events of an answer, up to its last text event."""
+    """The start of a streamed answer. Its last three events are missing."""
     return [stream_head(), *map(chunk, streamed_answer(format_, ModelAnswer())[:-3])]

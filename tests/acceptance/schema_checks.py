@@ -23,8 +23,8 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 
 
 def check_matches_schema(name: str, document: Document) -> None:
-    """Assert that a document is valid, and that one more member would make it invalid."""
-    found = [f"{error.json_path}: {error.message[:300]}" for error in validator(name).iter_errors(document)]
-    assert found == [], document
+    """Assert that a document is valid, and that an extra member would make it invalid."""
+    errors = [f"{error.json_path}: {error.message[:300]}" for error in validator(name).iter_errors(document)]
+    assert errors == [], document
     if isinstance(document, dict):
         assert not validator(name).is_valid({**document, "surplus": None})

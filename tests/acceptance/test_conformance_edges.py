@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from forum_conformance import cli
-from suites.command import RIGHT, Suite
-from suites.processes import wait_for_number, wait_until_gone
-from suites.table_program import command_with
+from suites.command import VALID_ANSWER, Suite
+from suites.processes import wait_for_number, wait_until_ended
+from suites.table_program import write_entrypoint
 from suites.tiny_set import verify_case, write_set
 from unit.conformance.judged_run import draft_and_review
 
@@ -71,7 +71,7 @@ def test_an_interrupted_command_leaves_no_files_and_no_processes(
     suite: Suite, command: str, signal_: signal.Signals
 ) -> None:
     child = suite.folder / "child"
-    entrypoint = command_with({"*": {"child": str(child), "sleep": 3600}}, suite.folder)
+    entrypoint = write_entrypoint({"*": {"child": str(child), "sleep": 3600}}, suite.folder)
     options = ["--entrypoint", entrypoint, "--timeout", "600"]
     if command == "smoke":
         options += ["--vectors", "vectors"]
@@ -85,7 +85,7 @@ def test_an_interrupted_command_leaves_no_files_and_no_processes(
 
     assert (process.returncode, err) == (130, "forum-conformance: interrupted\n")
     assert list((suite.folder / "tmp").iterdir()) == []
-    wait_until_gone(pid)
+    wait_until_ended(pid)
 
 
 def test_an_ignored_hangup_stays_ignored(suite: Suite) -> None:
@@ -113,7 +113,7 @@ def test_an_ignored_hangup_stays_ignored(suite: Suite) -> None:
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_do_not_change_the_result(suite: Suite, closed: str) -> None:
     write_set(suite.vectors, verify_case("ledger/a"), verify_case("ledger/b"))
-    entrypoint = command_with({"*": RIGHT, "ledger/b": {"answer": {"verdict": "invalid"}}}, suite.folder)
+    entrypoint = write_entrypoint({"*": VALID_ANSWER, "ledger/b": {"answer": {"verdict": "invalid"}}}, suite.folder)
     arguments = ["test", "--entrypoint", entrypoint, "--vectors", "vectors", "--role", "verify", "--jsonl", "r.jsonl"]
     quoted = shlex.join([sys.executable, "-m", "forum_conformance", *arguments])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from suites.command import RIGHT, Suite
+from suites.command import VALID_ANSWER, Suite
 from suites.tiny_set import case, verify_case, write_set
 
 CANONICAL = {"answer": {"verdict": "valid"}, "write": "[1]"}
@@ -25,7 +25,7 @@ def differences(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("options", [(), ("--serve",), ("--jobs", "1")])
 def test_a_correct_program_passes(suite: Suite, options: tuple[str, ...]) -> None:
-    completed = suite.test({"*": RIGHT, "canonicalize": CANONICAL}, *options)
+    completed = suite.test({"*": VALID_ANSWER, "canonicalize": CANONICAL}, *options)
 
     assert (completed.returncode, completed.stderr) == (0, "")
     assert completed.stdout.splitlines() == [
@@ -48,16 +48,16 @@ def test_a_correct_program_passes(suite: Suite, options: tuple[str, ...]) -> Non
         ({"answer": {"verdict": "valid", "id": "ledger/x"}}, "id", '"ledger/x"'),
         ({}, "standard output", "nothing"),
         ({"stdout": "all is well"}, "standard output", "all is well (invalid JSON at character 0)"),
-        ({**RIGHT, "stdout": "done\n"}, "standard output", '{"protocol": 1, "id": "ledger/a"'),
+        ({**VALID_ANSWER, "stdout": "done\n"}, "standard output", '{"protocol": 1, "id": "ledger/a"'),
         ({"stdout": "x" * (1024 * 1024 + 1)}, "standard output", "more; the program was killed"),
-        ({**RIGHT, "exit": 1}, "exit status", "exit status 1"),
-        ({**RIGHT, "signal": 11}, "exit status", "killed by SIGSEGV"),
-        ({**RIGHT, "spoil": "ledger.jsonl"}, "the vector's files", "changed: run/ledger.jsonl"),
-        ({**RIGHT, "spoil": "added"}, "the vector's files", "changed: run/added"),
+        ({**VALID_ANSWER, "exit": 1}, "exit status", "exit status 1"),
+        ({**VALID_ANSWER, "signal": 11}, "exit status", "killed by SIGSEGV"),
+        ({**VALID_ANSWER, "spoil": "ledger.jsonl"}, "the vector's files", "changed: run/ledger.jsonl"),
+        ({**VALID_ANSWER, "spoil": "added"}, "the vector's files", "changed: run/added"),
     ],
 )
 def test_a_wrong_program_fails_at_its_fault(suite: Suite, behaviour: dict[str, Any], place: str, came: str) -> None:
-    results = suite.results({"*": RIGHT, "ledger/a": behaviour}, "--role", "verify")
+    results = suite.results({"*": VALID_ANSWER, "ledger/a": behaviour}, "--role", "verify")
 
     first = differences(results["ledger/a"])[0]
     assert (first[0], first[2][: len(came)]) == (place, came)
@@ -73,13 +73,13 @@ def test_a_program_that_hangs_is_killed_and_fails(suite: Suite) -> None:
 
 
 def test_a_program_that_alters_its_files_does_not_change_the_vectors(suite: Suite) -> None:
-    suite.test({"*": {**RIGHT, "spoil": "ledger.jsonl"}}, "--role", "verify")
+    suite.test({"*": {**VALID_ANSWER, "spoil": "ledger.jsonl"}}, "--role", "verify")
 
-    assert suite.results({"*": RIGHT}, "--role", "verify")["ledger/a"]["state"] == "passed"
+    assert suite.results({"*": VALID_ANSWER}, "--role", "verify")["ledger/a"]["state"] == "passed"
 
 
 def test_output_is_compared_byte_by_byte(suite: Suite) -> None:
-    results = suite.results({"*": {**RIGHT, "write": "[1]\n"}}, "--role", "canonicalize")
+    results = suite.results({"*": {**VALID_ANSWER, "write": "[1]\n"}}, "--role", "canonicalize")
 
     assert differences(results["canonical/a"]) == [
         ("output, byte 3", "[1] (from byte 0 in hex: 5b 31 5d)", "[1]\n (from byte 0 in hex: 5b 31 5d 0a)")
@@ -113,7 +113,7 @@ def test_a_role_that_is_not_offered_is_requested_once(suite: Suite) -> None:
 
 
 def test_a_role_that_is_not_offered_does_not_fail_the_others(suite: Suite) -> None:
-    completed = suite.test({"*": RIGHT, "canonicalize": {"exit": 33}})
+    completed = suite.test({"*": VALID_ANSWER, "canonicalize": {"exit": 33}})
 
     assert completed.returncode == 0
     assert "canonicalize          not offered" in completed.stdout.splitlines()
@@ -121,7 +121,7 @@ def test_a_role_that_is_not_offered_does_not_fail_the_others(suite: Suite) -> No
 
 
 def test_a_requested_role_must_be_offered(suite: Suite) -> None:
-    table = {"*": RIGHT, "canonicalize": {"exit": 33}}
+    table = {"*": VALID_ANSWER, "canonicalize": {"exit": 33}}
 
     completed = suite.test(table, "--role", "canonicalize", "--role", "verify")
 
@@ -132,7 +132,7 @@ def test_a_requested_role_must_be_offered(suite: Suite) -> None:
 
 
 def test_a_role_cannot_be_refused_after_it_was_answered(suite: Suite) -> None:
-    results = suite.results({"*": RIGHT, "ledger/b": {"exit": 33}}, "--role", "verify")
+    results = suite.results({"*": VALID_ANSWER, "ledger/b": {"exit": 33}}, "--role", "verify")
 
     assert {id_: result["state"] for id_, result in results.items()} == {
         "ledger/a": "passed",
@@ -142,7 +142,7 @@ def test_a_role_cannot_be_refused_after_it_was_answered(suite: Suite) -> None:
 
 
 def test_unsupported_does_not_pass_in_an_offered_role(suite: Suite) -> None:
-    table = {"*": RIGHT, "ledger/b": {"answer": {"verdict": "unsupported"}}}
+    table = {"*": VALID_ANSWER, "ledger/b": {"answer": {"verdict": "unsupported"}}}
 
     for options in ((), ("--serve",)):
         completed = suite.test(table, "--role", "verify", *options)
@@ -153,7 +153,7 @@ def test_unsupported_does_not_pass_in_an_offered_role(suite: Suite) -> None:
 
 
 def test_a_long_lived_process_offers_roles_by_its_answers(suite: Suite) -> None:
-    completed = suite.test({"*": RIGHT, "canonicalize": {"answer": {"verdict": "unsupported"}}}, "--serve")
+    completed = suite.test({"*": VALID_ANSWER, "canonicalize": {"answer": {"verdict": "unsupported"}}}, "--serve")
 
     assert (completed.returncode, completed.stderr) == (0, "")
     assert "canonicalize          not offered" in completed.stdout.splitlines()
@@ -164,7 +164,7 @@ def test_a_long_lived_process_offers_roles_by_its_answers(suite: Suite) -> None:
     [
         ({"exit": 3}, "process", "ended without an answer, exit status 3"),
         ({"signal": 9}, "process", "ended without an answer, killed by SIGKILL"),
-        ({**RIGHT, "stdout": "done\n"}, "standard output", "more output after it: done\n"),
+        ({**VALID_ANSWER, "stdout": "done\n"}, "standard output", "more output after it: done\n"),
         ({"stdout": "garbage\n"}, "standard output", "garbage (invalid JSON at character 0)"),
         ({"answer": {"verdict": "valid", "id": None}}, "answer", "id: null"),
         ({"answer": {"verdict": "valid", "id": "ledger/b"}}, "id", '"ledger/b"'),
@@ -173,7 +173,7 @@ def test_a_long_lived_process_offers_roles_by_its_answers(suite: Suite) -> None:
 def test_a_process_that_fails_a_vector_is_replaced_for_the_next(
     suite: Suite, behaviour: dict[str, Any], place: str, came: str
 ) -> None:
-    table = {"*": RIGHT, "ledger/a": {**behaviour, "stderr": "last words"}}
+    table = {"*": VALID_ANSWER, "ledger/a": {**behaviour, "stderr": "last words"}}
 
     results = suite.results(table, "--role", "verify", "--serve", "--jobs", "1")
 
@@ -223,14 +223,14 @@ def test_a_program_without_a_long_lived_mode_is_reported(suite: Suite) -> None:
 
 
 def test_exit_status_33_after_an_answer_is_a_failure(suite: Suite) -> None:
-    results = suite.results({"*": RIGHT, "ledger/b": {"exit": 33}}, "--role", "verify", "--serve", "--jobs", "1")
+    results = suite.results({"*": VALID_ANSWER, "ledger/b": {"exit": 33}}, "--role", "verify", "--serve", "--jobs", "1")
 
     assert results["ledger/b"]["state"] == "failed"
     assert differences(results["ledger/b"])[0][2] == "ended without an answer, exit status 33"
 
 
 def test_a_single_unsupported_vector_does_not_refuse_its_role(suite: Suite) -> None:
-    table = {"*": RIGHT, "ledger/b": {"answer": {"verdict": "unsupported"}}}
+    table = {"*": VALID_ANSWER, "ledger/b": {"answer": {"verdict": "unsupported"}}}
 
     results = suite.results(table, "--serve", "--role", "verify", "--filter", "ledger/b")
 
@@ -265,7 +265,7 @@ def test_a_role_with_expected_failures_is_not_abandoned(suite: Suite) -> None:
     ids = [f"ledger/v-{number:02}" for number in range(30)]
     write_set(suite.vectors, *(verify_case(id_) for id_ in ids))
     (suite.folder / "known.txt").write_text("ledger/v-03: it crashes\n")
-    table = {"*": {"exit": 2}, "ledger/v-29": RIGHT}
+    table = {"*": {"exit": 2}, "ledger/v-29": VALID_ANSWER}
 
     results = suite.results(table, "--xfail", "known.txt")
 
@@ -275,7 +275,7 @@ def test_a_role_with_expected_failures_is_not_abandoned(suite: Suite) -> None:
 def test_levels_change_the_request_and_the_expected_answer(suite: Suite) -> None:
     write_set(suite.vectors, verify_case("ledger/a", {"L405": 2}, level=4))
 
-    completed = suite.test({"*": RIGHT}, "--level", "3,5", "--json")
+    completed = suite.test({"*": VALID_ANSWER}, "--level", "3,5", "--json")
 
     document = json.loads(completed.stdout)
     assert completed.returncode == 0
@@ -283,7 +283,7 @@ def test_levels_change_the_request_and_the_expected_answer(suite: Suite) -> None
     assert document["results"][0]["expected"]["verdict"] == "valid"
     assert [(item["role"], item["level"]) for item in document["tallies"]] == [("verify", None)]
     assert document["tallies"][0]["other_levels"] is True
-    assert suite.test({"*": RIGHT}, "--level", "4").returncode == 1
+    assert suite.test({"*": VALID_ANSWER}, "--level", "4").returncode == 1
 
 
 def test_a_program_gets_a_copy_of_the_run_to_start_from(suite: Suite) -> None:

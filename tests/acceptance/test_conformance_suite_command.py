@@ -17,9 +17,9 @@ import pytest
 
 from forum_conformance import __version__
 from forum_conformance.schemas import schema
-from suites.command import RIGHT, Suite
-from suites.processes import wait_for_number, wait_until_gone
-from suites.table_program import command_with
+from suites.command import VALID_ANSWER, Suite
+from suites.processes import wait_for_number, wait_until_ended
+from suites.table_program import write_entrypoint
 from suites.tiny_set import verify_case, write_set
 
 WRONG = {"answer": {"verdict": "invalid"}, "stderr": "looked at \x1b[31mnothing\n"}
@@ -69,14 +69,14 @@ def test_an_invalid_value_exits_2(suite: Suite, option: tuple[str, str]) -> None
 def test_broken_vectors_exit_2_and_name_the_file(suite: Suite) -> None:
     (suite.vectors / "ledger/b/run/ledger.jsonl").write_bytes(b"spoiled")
 
-    completed = suite.test({"*": RIGHT}, "--role", "verify")
+    completed = suite.test({"*": VALID_ANSWER}, "--role", "verify")
 
     assert (completed.returncode, completed.stdout) == (2, "")
     assert completed.stderr.endswith("/ledger/b/run/ledger.jsonl' does not match its digest in MANIFEST.json\n")
 
 
 def test_a_failure_is_reported_at_once_and_in_full_at_the_end(suite: Suite) -> None:
-    completed = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify")
+    completed = suite.test({"*": VALID_ANSWER, "ledger/b": WRONG}, "--role", "verify")
 
     assert completed.stderr == 'failed ledger/b: verdict: expected "valid", got "invalid"\n'
     again = next(line for line in completed.stdout.splitlines() if "run again" in line).split(None, 2)[2]
@@ -100,7 +100,9 @@ def test_a_failure_is_reported_at_once_and_in_full_at_the_end(suite: Suite) -> N
 
 
 def test_progress_on_a_terminal_rewrites_its_line(suite: Suite) -> None:
-    completed = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify", "--progress", "tty", "--jobs", "1")
+    completed = suite.test(
+        {"*": VALID_ANSWER, "ledger/b": WRONG}, "--role", "verify", "--progress", "tty", "--jobs", "1"
+    )
 
     # In text mode, a carriage return is read as a line feed.
     assert completed.stderr.split("\n\x1b[K") == [
@@ -120,8 +122,8 @@ def test_expected_failures_are_strict(suite: Suite) -> None:
     known = suite.folder / "known.txt"
     known.write_text("ledger/b: chains are not looked at\n")
 
-    failing = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify", "--xfail", str(known))
-    passing = suite.test({"*": RIGHT}, "--role", "verify", "--xfail", str(known))
+    failing = suite.test({"*": VALID_ANSWER, "ledger/b": WRONG}, "--role", "verify", "--xfail", str(known))
+    passing = suite.test({"*": VALID_ANSWER}, "--role", "verify", "--xfail", str(known))
 
     assert (failing.returncode, failing.stderr) == (0, "")
     assert failing.stdout.splitlines()[-1] == "passed: 1 of 2 vectors, 1 failed as expected"
@@ -133,7 +135,7 @@ def test_reports_are_written(suite: Suite) -> None:
     (suite.folder / "out").mkdir()
     outcomes = ("--jsonl", "out/r.jsonl", "--junit", "out/r.xml", "--html", "out/r.html", "--badges", "out/badges")
 
-    completed = suite.test({"*": RIGHT, "ledger/b": WRONG, "canonicalize": {"exit": 33}}, *outcomes)
+    completed = suite.test({"*": VALID_ANSWER, "ledger/b": WRONG, "canonicalize": {"exit": 33}}, *outcomes)
 
     out = suite.folder / "out"
     lines = [json.loads(line) for line in (out / "r.jsonl").read_text().splitlines()]
@@ -160,7 +162,7 @@ def test_reports_are_written(suite: Suite) -> None:
 def test_a_report_that_cannot_be_written_is_reported_before_any_request(
     suite: Suite, option: str, path: str, reason: str
 ) -> None:
-    completed = suite.test({"*": {**RIGHT, "child": "asked"}}, option, path)
+    completed = suite.test({"*": {**VALID_ANSWER, "child": "asked"}}, option, path)
 
     assert (completed.returncode, completed.stdout) == (2, "")
     assert completed.stderr == f"forum-conformance: cannot write '{path}': {reason}\n"
@@ -170,7 +172,7 @@ def test_a_report_that_cannot_be_written_is_reported_before_any_request(
 def test_badges_need_a_writable_folder(suite: Suite) -> None:
     paths = ("nowhere/badges", "vectors/MANIFEST.json")
 
-    results = [suite.test({"*": RIGHT}, "--badges", path) for path in paths]
+    results = [suite.test({"*": VALID_ANSWER}, "--badges", path) for path in paths]
 
     assert [(result.returncode, result.stderr) for result in results] == [
         (2, "forum-conformance: cannot write 'nowhere/badges': no such directory: 'nowhere'\n"),
@@ -179,7 +181,7 @@ def test_badges_need_a_writable_folder(suite: Suite) -> None:
 
 
 def test_automatic_progress_does_not_repeat_failures_in_a_shared_stream(suite: Suite) -> None:
-    command = command_with({"*": RIGHT, "ledger/b": WRONG}, suite.folder)
+    command = write_entrypoint({"*": VALID_ANSWER, "ledger/b": WRONG}, suite.folder)
     words = [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", command, "--vectors", "vectors"]
 
     counts = {
@@ -198,7 +200,7 @@ def test_automatic_progress_does_not_repeat_failures_in_a_shared_stream(suite: S
 
 
 def test_failures_can_be_written_to_a_list_of_expected_failures(suite: Suite) -> None:
-    table = {"*": RIGHT, "ledger/b": WRONG}
+    table = {"*": VALID_ANSWER, "ledger/b": WRONG}
 
     first = suite.test(table, "--role", "verify", "--write-xfail", "known.txt")
     second = suite.test(table, "--role", "verify", "--xfail", "known.txt", "--write-xfail", "known.txt")
@@ -208,7 +210,7 @@ def test_failures_can_be_written_to_a_list_of_expected_failures(suite: Suite) ->
 
 
 def test_the_document_names_the_suite_the_vectors_and_the_time(suite: Suite) -> None:
-    document = json.loads(suite.test({"*": RIGHT}, "--role", "verify", "--json").stdout)
+    document = json.loads(suite.test({"*": VALID_ANSWER}, "--role", "verify", "--json").stdout)
 
     at = document["suite"].pop("at")
     manifest = hashlib.sha256((suite.vectors / "MANIFEST.json").read_bytes()).hexdigest()
@@ -227,7 +229,7 @@ def test_version_prints_the_version_of_the_distribution(suite: Suite) -> None:
 def test_results_are_ordered_by_id_not_by_completion(suite: Suite) -> None:
     ids = [f"ledger/v-{number}" for number in range(6)]
     write_set(suite.vectors, *(verify_case(id_) for id_ in ids))
-    slow = {id_: {**RIGHT, "sleep": 0.3 if number % 2 else 0} for number, id_ in enumerate(ids)}
+    slow = {id_: {**VALID_ANSWER, "sleep": 0.3 if number % 2 else 0} for number, id_ in enumerate(ids)}
 
     assert list(suite.results(slow, "--jobs", "6")) == ids
 
@@ -238,7 +240,7 @@ def test_an_interrupt_reports_finished_vectors_and_leaves_no_processes(
     suite: Suite, signal_: signal.Signals, mode: list[str]
 ) -> None:
     child = suite.folder / "child"
-    command = command_with({"*": RIGHT, "ledger/b": {"child": str(child), "sleep": 3600}}, suite.folder)
+    command = write_entrypoint({"*": VALID_ANSWER, "ledger/b": {"child": str(child), "sleep": 3600}}, suite.folder)
     options = ["--role", "verify", "--jobs", "1", "--jsonl", "r.jsonl", "--timeout", "600", *mode]
     started = subprocess.Popen(
         [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", command, "--vectors", "vectors", *options],
@@ -255,13 +257,13 @@ def test_an_interrupt_reports_finished_vectors_and_leaves_no_processes(
     assert started.returncode == 130
     assert out.splitlines()[-1] == "interrupted: 1 of 2 vectors were run"
     assert json.loads((suite.folder / "r.jsonl").read_text())["id"] == "ledger/a"
-    wait_until_gone(pid)
+    wait_until_ended(pid)
 
 
 def test_no_temporary_files_are_left(suite: Suite) -> None:
     temporary = suite.folder / "tmp"
     temporary.mkdir()
-    command = command_with({"*": RIGHT}, suite.folder)
+    command = write_entrypoint({"*": VALID_ANSWER}, suite.folder)
 
     completed = subprocess.run(
         [sys.executable, "-m", "forum_conformance", "test", "--vectors", "vectors", "--entrypoint", command],
@@ -276,7 +278,7 @@ def test_no_temporary_files_are_left(suite: Suite) -> None:
 
 
 def test_smoke_reports_for_each_role_whether_a_program_follows_the_protocol(suite: Suite) -> None:
-    command = command_with({"verify": RIGHT, "canonicalize": {"exit": 33}}, suite.folder)
+    command = write_entrypoint({"verify": VALID_ANSWER, "canonicalize": {"exit": 33}}, suite.folder)
     bad = "silent, crashing, hanging, answering garbage, answering wrongly"
 
     completed = suite.run("smoke", "--entrypoint", command, "--vectors", "vectors")
@@ -306,7 +308,7 @@ def test_smoke_reports_for_each_role_whether_a_program_follows_the_protocol(suit
     ],
 )
 def test_smoke_gives_a_hint(suite: Suite, behaviour: dict[str, object], finding: str, hint: str, code: int) -> None:
-    command = command_with({"verify": behaviour, "canonicalize": {"exit": 33}}, suite.folder)
+    command = write_entrypoint({"verify": behaviour, "canonicalize": {"exit": 33}}, suite.folder)
 
     completed = suite.run("smoke", "--entrypoint", command, "--vectors", "vectors")
 
@@ -344,7 +346,7 @@ def test_smoke_supports_levels_and_the_long_lived_mode(suite: Suite) -> None:
 
 def test_smoke_fails_a_program_that_offers_no_role(suite: Suite) -> None:
     completed = suite.run(
-        "smoke", "--entrypoint", command_with({"*": {"exit": 33}}, suite.folder), "--vectors", "vectors"
+        "smoke", "--entrypoint", write_entrypoint({"*": {"exit": 33}}, suite.folder), "--vectors", "vectors"
     )
 
     assert (completed.returncode, completed.stdout.splitlines()[-1]) == (1, "the program offers no role")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.command import RIGHT, Suite
+from suites.command import VALID_ANSWER, Suite
 from suites.tiny_set import canonicalize_case, verify_case, write_set
 
 WRONG = {"answer": {"verdict": "valid", "codes": ["L999"]}}
@@ -102,7 +102,7 @@ def test_the_vectors_of_the_package_are_the_default(suite: Suite) -> None:
 
 
 def test_only_the_vectors_of_a_requirement_are_tested(suite: Suite) -> None:
-    results = suite.results({"*": RIGHT}, "--requirement", "LEDGER-CHAIN-001")
+    results = suite.results({"*": VALID_ANSWER}, "--requirement", "LEDGER-CHAIN-001")
 
     assert {id_: result["state"] for id_, result in results.items()} == {"ledger/a": "passed"}
 
@@ -121,7 +121,7 @@ def test_only_the_vectors_of_a_requirement_are_tested(suite: Suite) -> None:
 )
 def test_the_same_vectors_are_listed_and_tested(suite: Suite, options: tuple[str, ...], ids: list[str]) -> None:
     assert list_ids(suite, *options) == ids
-    assert list(suite.results({"*": RIGHT}, *options)) == ids
+    assert list(suite.results({"*": VALID_ANSWER}, *options)) == ids
 
 
 @pytest.mark.parametrize("mode", [("--list",), ("--entrypoint", "true")])

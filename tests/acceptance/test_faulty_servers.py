@@ -48,7 +48,7 @@ def test_retry_after_is_respected(folder: Folder, server: FaultyServer, format_:
     assert (first.outcome, first.detail["retry_after_ms"], second.outcome) == ("rate_limited", 1_000, "ok")
     assert second.began_at - first.ended_at >= timedelta(seconds=1)
     assert (first.tokens, second.tokens) == (NO_TOKENS, ANSWER_USAGE)
-    assert totals(folder)["calls"] == len(server.received) == 2
+    assert totals(folder)["calls"] == len(server.requests) == 2
 
 
 @formats
@@ -72,24 +72,24 @@ def test_a_server_error_is_retried(
 def test_a_server_that_keeps_failing_is_retried_as_often_as_the_policy_allows(
     folder: Folder, server: FaultyServer, format_: Format
 ) -> None:
-    server.otherwise = refuses(503)
+    server.default_step = refuses(503)
 
     result = run_hello(folder, server.base_url, format_, attempts=3)
 
     assert (result.code, folder.task_states()) == (1, {"hello": "failed: error"}), result
     assert [call.outcome for call in calls(folder)] == ["model_unavailable"] * 3
-    assert len(server.received) == 3
+    assert len(server.requests) == 3
 
 
 @formats
 @pytest.mark.parametrize("status", [400, 402, 403, 404])
 def test_a_permanent_error_is_not_retried(folder: Folder, server: FaultyServer, format_: Format, status: int) -> None:
-    server.otherwise = refuses(status)
+    server.default_step = refuses(status)
 
     result = run_hello(folder, server.base_url, format_, attempts=3)
 
     assert (result.code, folder.task_states()) == (1, {"hello": "failed: error"}), result
-    assert len(server.received) == 1
+    assert len(server.requests) == 1
     assert (calls(folder)[0].tokens, totals(folder)["calls"]) == (NO_TOKENS, 1)
 
 
@@ -141,7 +141,7 @@ def test_text_that_is_not_an_answer_is_recorded_and_can_be_replayed(
     folder: Folder, server: FaultyServer, format_: Format, name: str
 ) -> None:
     """The text alone looks like an answer. Replay knows from the ledger that the adapter rejected it."""
-    server.otherwise = BROKEN_TEXT[name]
+    server.default_step = BROKEN_TEXT[name]
 
     result = run_hello(folder, server.base_url, format_, attempts=1)
     (call,) = calls(folder)
@@ -176,7 +176,7 @@ def test_an_answer_of_the_wrong_type_is_retried_with_the_reason(
     assert "the answer is not a single JSON value" in second.prompt
     assert "about seven" in second.prompt
     assert "does not satisfy 'minimum'" in third.prompt
-    assert [received.document["messages"][-1]["content"] for received in server.received] == [
+    assert [received.document["messages"][-1]["content"] for received in server.requests] == [
         call.prompt for call in (first, second, third)
     ]
     assert folder.read("run/outputs/n.json") == "7"
@@ -204,7 +204,7 @@ def test_a_connection_lost_before_the_answer_is_charged_with_its_reservation(
 def test_an_answer_without_usage_is_charged_with_its_reservation(
     folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
 ) -> None:
-    server.otherwise = says(tokens=None)
+    server.default_step = says(tokens=None)
 
     result = run_hello(folder, server.base_url, format_, stream=is_stream, prices={"input": "1", "output": "2"})
     (call,) = calls(folder)
@@ -220,7 +220,7 @@ def test_an_answer_without_usage_is_charged_with_its_reservation(
 def test_cached_tokens_are_counted_and_priced_the_same_in_both_formats(
     folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
 ) -> None:
-    server.otherwise = says(tokens=(100, 60, 7))
+    server.default_step = says(tokens=(100, 60, 7))
     prices = {"input": "10", "cached_input": "1", "output": "100"}
 
     result = run_hello(folder, server.base_url, format_, stream=is_stream, prices=prices)
@@ -236,7 +236,7 @@ def test_cached_tokens_are_counted_and_priced_the_same_in_both_formats(
 def test_usage_above_the_reservation_is_charged_and_recorded(
     folder: Folder, server: FaultyServer, format_: Format
 ) -> None:
-    server.otherwise = says(tokens=(50_000, 0, 9_000))
+    server.default_step = says(tokens=(50_000, 0, 9_000))
 
     result = run_hello(folder, server.base_url, format_)
     exceeded = {entry["data"]["amount"]: entry["data"]["used"] for entry in folder.entries("run", "budget.exceeded")}
@@ -257,7 +257,7 @@ def drip(format_: Format) -> Iterator[Act]:
 
 @formats
 def test_a_slow_answer_is_ended_at_its_timeout(folder: Folder, server: FaultyServer, format_: Format) -> None:
-    server.otherwise = lambda _: drip(format_)
+    server.default_step = lambda _: drip(format_)
 
     result = run_hello(folder, server.base_url, format_, attempts=1, timeout="2s")
     (call,) = calls(folder)
@@ -276,12 +276,12 @@ def test_max_tokens_is_the_limit_of_the_adapter_or_the_rest_of_the_budget(
     tasks = {"first": ask("Say hello."), "second": ask("Again.", needs=[_after("first")])}
     policy = {"budget": {"tokens": 700}}
     write(folder, tasks, {"model": model(format_, server.base_url)}, policy=policy)
-    server.otherwise = says(tokens=(370, 0, 30))
+    server.default_step = says(tokens=(370, 0, 30))
 
     result = folder.run()
     first, second = calls(folder)
 
-    sent = [received.document["max_tokens"] for received in server.received]
+    sent = [received.document["max_tokens"] for received in server.requests]
     assert sent == [call.reserved_tokens["output_tokens"] for call in (first, second)]
     assert sent[0] == MAX_TOKENS
     assert sent[1] == 700 - 400 - second.reserved_tokens["input_tokens"] == 38
@@ -292,14 +292,14 @@ def test_max_tokens_is_the_limit_of_the_adapter_or_the_rest_of_the_budget(
 @formats
 def test_an_answer_truncated_by_a_budget_stops_its_task(folder: Folder, server: FaultyServer, format_: Format) -> None:
     write(folder, HELLO, {"model": model(format_, server.base_url)}, policy={"budget": {"tokens": 300}})
-    server.otherwise = says("Hello, I am", finish=format_.cut, tokens=(30, 0, 34))
+    server.default_step = says("Hello, I am", finish=format_.truncated_reason, tokens=(30, 0, 34))
 
     result = folder.run()
     (call,) = calls(folder)
 
     assert (result.code, folder.task_states()) == (4, {"hello": "stopped: budget"}), result
     assert (call.outcome, call.reply) == ("output_limit", b"Hello, I am")
-    assert server.received[0].document["max_tokens"] == 300 - call.reserved_tokens["input_tokens"]
+    assert server.requests[0].document["max_tokens"] == 300 - call.reserved_tokens["input_tokens"]
     check_valid_by_command(folder)
 
 

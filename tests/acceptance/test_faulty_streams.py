@@ -29,7 +29,7 @@ def test_a_complete_answer_without_an_end_marker_is_not_charged_twice(
     (call,) = calls(folder)
 
     assert (result.code, call.outcome, call.tokens) == (0, "ok", ANSWER_USAGE), result
-    assert len(server.received) == 1
+    assert len(server.requests) == 1
 
 
 @formats

@@ -73,7 +73,7 @@ PRINTED: dict[str, dict[str, int]] = {
         "diff cut passed --json": 1,
         "diff passed empty --json": 1,
         "diff unreadable passed --json": 1,
-        "diff examples/climbing examples/budget_stop --json": 1,
+        "diff examples/escalated examples/budget_stop --json": 1,
     },
     "replay-report": {
         "replay passed --json": 0,
@@ -81,7 +81,7 @@ PRINTED: dict[str, dict[str, int]] = {
         "replay examples/two_waves --json": 3,
         "replay examples/budget_stop --json": 3,
     },
-    "entry": {"log passed --json": 0, "log examples/own_entries --json": 0, "trace passed 5 --json": 0},
+    "entry": {"log passed --json": 0, "log examples/user_kinds --json": 0, "trace passed 5 --json": 0},
     "gates": {f"gate list {name} --json": 0 for name in ("paused", "hidden", "passed")},
     "gate-decision": {
         "gate approve paused publish --by ann --json": 0,

@@ -22,7 +22,7 @@ from acceptance.model_workflows import (
 from acceptance.workflow_folder import Folder
 from servers.faulty import Act, FaultyServer, Step, does, leaks_key, says
 from servers.formats import Format
-from servers.http_bytes import Received, response
+from servers.http_bytes import Request, response
 
 
 @pytest.fixture
@@ -36,14 +36,14 @@ def test_a_redirect_to_another_host_is_not_followed(
     folder: Folder, server: FaultyServer, format_: Format, status: int
 ) -> None:
     with FaultyServer() as other:
-        server.otherwise = does(response(status, headers={"location": f"{other.base_url}/{format_.path}"}))
+        server.default_step = does(response(status, headers={"location": f"{other.base_url}/{format_.path}"}))
 
         result = run_hello(folder, server.base_url, format_)
         (call,) = calls(folder)
 
         assert (result.code, call.outcome) == (1, "invalid_request"), result
         assert f"redirected to 127.0.0.1:{other.port}" in call.detail["message"]
-        assert (len(server.received), other.connections) == (1, 0)
+        assert (len(server.requests), other.connections) == (1, 0)
 
 
 @formats
@@ -74,9 +74,9 @@ def test_a_proxy_is_used_only_if_configured(
         everywhere = dict.fromkeys(("PROXY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"), address)
         result = folder.run(env=everywhere)
 
-        paths = [received.path for contacted in (proxy, server) for received in contacted.received]
+        paths = [received.path for contacted in (proxy, server) for received in contacted.requests]
         assert result.code == 0, result
-        assert (len(proxy.received), len(server.received)) == ((1, 0) if is_configured else (0, 1))
+        assert (len(proxy.requests), len(server.requests)) == ((1, 0) if is_configured else (0, 1))
         assert paths == [f"{server.base_url}/{format_.path}" if is_configured else f"/v1/{format_.path}"]
         check_valid_by_command(folder)
 
@@ -94,7 +94,7 @@ def test_an_unset_proxy_variable_is_reported_before_anything_runs(
     assert folder.files() == {"workflow.yaml"}
 
 
-def _answers_with_key(received: Received) -> list[Act]:
+def _answers_with_key(received: Request) -> list[Act]:
     """Leak the key in the text, split into chunks, and in the model's name."""
     return list(says("my key is ", KEY[:9], KEY[9:], " and so on", model=f"m-{KEY}")(received))
 
@@ -112,14 +112,14 @@ LEAKS: dict[str, tuple[Step, str]] = {
 def test_a_key_that_the_server_repeats_is_in_no_file_and_no_output(
     folder: Folder, server: FaultyServer, format_: Format, name: str
 ) -> None:
-    server.otherwise, state = LEAKS[name]
+    server.default_step, state = LEAKS[name]
     write(folder, HELLO, {"model": model(format_, server.base_url)}, policy=retry_policy(), outputs={"said": "hello"})
 
     result = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", "json", "--json")
     outputs = [folder.forum(command, "run") for command in ("show", "log", "trace")]
 
     assert folder.task_states() == {"hello": state}, result
-    assert KEY in " ".join(server.received[0].headers.values())
+    assert KEY in " ".join(server.requests[0].headers.values())
     check_not_leaked(KEY, folder.path / "run", result, *outputs)
     check_valid_by_command(folder)
 
@@ -129,7 +129,7 @@ def test_a_key_that_the_server_repeats_is_in_no_file_and_no_output(
 def test_a_key_that_the_server_repeats_is_not_displayed(
     folder: Folder, server: FaultyServer, format_: Format, progress: str
 ) -> None:
-    server.otherwise = leaks_key(401)
+    server.default_step = leaks_key(401)
     write(folder, HELLO, {"model": model(format_, server.base_url)})
 
     result = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", progress)

@@ -98,7 +98,7 @@ def test_show_summarizes_the_run_from_its_ledger(examples: Path) -> None:
 
 
 def test_show_json_has_the_totals_and_the_seal(examples: Path) -> None:
-    document = json.loads(text("show", "--json", "climbing", cwd=examples))
+    document = json.loads(text("show", "--json", "escalated", cwd=examples))
 
     assert (document["kind"], document["end"]["state"]) == ("RunSummary", "sealed")
     assert document["seal"]["totals"].items() <= document["totals"].items()
@@ -128,14 +128,14 @@ def test_an_empty_ledger_is_shown_and_listed(tmp_path: Path) -> None:
 
 
 def test_a_damaged_ledger_is_read_without_a_traceback(examples: Path, tmp_path: Path) -> None:
-    lines = (examples / "climbing" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
+    lines = (examples / "escalated" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
     data = b"".join([*lines[:9], *(line + b"\n" for line in GARBAGE), *lines[9:], b'{"torn'])
     (tmp_path / "damaged").write_bytes(data)
 
     summary = text("show", "damaged", cwd=tmp_path)
     listed = forum("log", "damaged", cwd=tmp_path)
     raw = forum("log", "--json", "damaged", cwd=tmp_path)
-    different = forum("diff", "damaged", examples / "climbing", cwd=tmp_path)
+    different = forum("diff", "damaged", examples / "escalated", cwd=tmp_path)
 
     assert f"damaged   {len(GARBAGE)} lines are not entries, the first at seq 9\n" in summary
     assert "torn      6 bytes after the last line\n" in summary
@@ -149,7 +149,7 @@ def test_a_damaged_ledger_is_read_without_a_traceback(examples: Path, tmp_path: 
 
 
 def test_log_prints_one_line_per_entry(examples: Path) -> None:
-    listed = text("log", "climbing", "--seq", "13..15", cwd=examples)
+    listed = text("log", "escalated", "--seq", "13..15", cwd=examples)
 
     assert listed == (
         "   13  2026-11-15 09:00:16.250Z  escalation.raised  draft           runner          "
@@ -173,7 +173,7 @@ def test_log_filters_entries_and_json_repeats_their_bytes(examples: Path) -> Non
 @pytest.mark.parametrize("options", [[], ["--json"], ["--follow"]])
 def test_an_unknown_task_is_an_error_with_a_hint(options: list[str], examples: Path) -> None:
     misspelt = forum("log", "two_waves", "--task", "darft", *options, cwd=examples)
-    no_task = forum("log", "own_entries", "--task", "draft", *options, cwd=examples)
+    no_task = forum("log", "user_kinds", "--task", "draft", *options, cwd=examples)
 
     assert (misspelt.returncode, misspelt.stdout, misspelt.stderr.decode()) == (
         2,
@@ -182,7 +182,7 @@ def test_an_unknown_task_is_an_error_with_a_hint(options: list[str], examples: P
     )
     assert (no_task.returncode, no_task.stderr.decode()) == (
         2,
-        "forum: 'own_entries' has no entry of task 'draft'; it has no tasks\n",
+        "forum: 'user_kinds' has no entry of task 'draft'; it has no tasks\n",
     )
 
 
@@ -264,8 +264,8 @@ def run_on_terminal(*arguments: str, cwd: Path, env: dict[str, str]) -> bytes:
 
 
 def test_only_terminals_get_colour(examples: Path) -> None:
-    assert b"\x1b[" in run_on_terminal("show", "climbing", cwd=examples, env={})
-    assert b"\x1b[" not in run_on_terminal("show", "climbing", cwd=examples, env={"NO_COLOR": "1"})
+    assert b"\x1b[" in run_on_terminal("show", "escalated", cwd=examples, env={})
+    assert b"\x1b[" not in run_on_terminal("show", "escalated", cwd=examples, env={"NO_COLOR": "1"})
 
 
 def test_a_line_of_a_megabyte_is_listed_and_a_longer_line_is_skipped(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def adapter_of(model: SmallModel, format_: Format, is_stream: bool = True) -> Ad
 def test_an_answer_has_its_usage_and_finish_reason(model: SmallModel, format_: Format, is_stream: bool) -> None:
     reply = ask(adapter_of(model, format_, is_stream), attempt(limits=ROOMY))
 
-    assert (reply.failure, reply.model, reply.finish) == (None, "small", format_.whole)
+    assert (reply.failure, reply.model, reply.finish) == (None, "small", format_.complete_reason)
     assert reply.content.decode()
     assert reply.usage is not None
     assert 0 < reply.usage.output_tokens <= ROOMY.max_tokens
@@ -121,7 +121,7 @@ def test_an_answer_is_truncated_at_its_limit(model: SmallModel, format_: Format,
     reply = ask(adapter_of(model, format_, is_stream), attempt(limits=limits(max_tokens=2)))
 
     assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer was cut at 2 tokens")
-    assert reply.finish == format_.cut
+    assert reply.finish == format_.truncated_reason
     assert reply.content
     assert reply.usage is not None
     assert reply.usage.output_tokens == 2

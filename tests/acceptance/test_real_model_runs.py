@@ -79,7 +79,7 @@ def check(folder: Folder, *results: Result, out: str = "run") -> None:
 
 
 def check_answered(call: Call, format_: Format, max_tokens: int) -> None:
-    assert (call.detail["model"], call.detail["finish"]) == ("small", format_.whole)
+    assert (call.detail["model"], call.detail["finish"]) == ("small", format_.complete_reason)
     assert call.is_measured
     assert 0 < call.tokens["input_tokens"] <= call.reserved_tokens["input_tokens"]
     assert 0 < call.tokens["output_tokens"] <= max_tokens

@@ -47,7 +47,7 @@ def run_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
-    return LEDGERS["own_entries"](tmp_path / "other")
+    return LEDGERS["user_kinds"](tmp_path / "other")
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-VERIFY-003")

@@ -1,4 +1,4 @@
-"""A folder with a workflow, the commands run in it, and checks for its runs."""
+"""A folder with a workflow, in which tests run `forum`, and checks of its runs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from forum_runner.ledger.source import ledger_at
 
 FORUM = [sys.executable, "-m", "forum_runner"]
 ALL_LEVELS = dict.fromkeys(range(1, 6), "ok")
-# A git hook sets git's own repository in the environment, and a CI job its summary file.
-_NOT_OURS = ("GIT_", "GITHUB_", "FORUM_", "NO_COLOR")
-_ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_OURS)}
+# Variables that would change the commands under test. A git hook sets variables of git, and a CI job its own.
+_EXCLUDED_PREFIXES = ("GIT_", "GITHUB_", "FORUM_", "NO_COLOR")
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(_EXCLUDED_PREFIXES)}
 # Long enough for a busy machine: a command that takes longer hangs.
 PATIENCE_S = 120
 POLL_S = 0.001
@@ -38,7 +38,7 @@ SHELL: dict[str, Any] = {
     "adapters": {"shell": {"type": "command", "env": ["PATH"], "stdin": "json"}},
     "agents": {"operator": {"adapter": "shell"}},
 }
-# Never contacted: scripts answer for these workflows.
+# This server is never contacted: scripts answer the calls of these workflows.
 MODEL: dict[str, Any] = {
     "adapters": {"model": {"type": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "small"}},
     "agents": {"writer": {"adapter": "model"}, "critic": {"adapter": "model"}},
@@ -89,7 +89,7 @@ class Folder:
         return path
 
     def forum(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Result:
-        """Run a command to its end."""
+        """Run a command and wait until it ends."""
         result = warm.call("forum", *arguments, cwd=self.path, env=self._environment(env))
         return Result(result.returncode, warm.as_text(result.stdout), warm.as_text(result.stderr))
 
@@ -112,20 +112,20 @@ class Folder:
         return {**_ENVIRONMENT, **self.env, **(env or {})}
 
     def entries(self, out: str | Path = "run", *kinds: str) -> list[dict[str, Any]]:
-        """The complete entries of a ledger, or those of some kinds."""
+        """The complete entries of a ledger. With `kinds`, only entries of these kinds."""
         lines = (self.path / out / "ledger.jsonl").read_bytes().split(b"\n")[:-1]
         return [entry for entry in map(json.loads, lines) if not kinds or entry["kind"] in kinds]
 
     def task_states(self, out: str | Path = "run") -> dict[str, str]:
-        """The state of each task and instance and, after a colon, the reason."""
-        found = {}
+        """The state of each task and instance, followed by a colon and the reason if there is one."""
+        states = {}
         for entry in self.entries(out, "task.ended"):
             data = entry["data"]
-            found[data["task"]] = f"{data['state']}: {data['reason']}" if "reason" in data else data["state"]
-        return found
+            states[data["task"]] = f"{data['state']}: {data['reason']}" if "reason" in data else data["state"]
+        return states
 
     def attempt_counts(self, out: str | Path = "run") -> Counter[str]:
-        """The number of attempts of each unit."""
+        """The number of attempts of each task and instance."""
         return Counter(entry["data"]["task"] for entry in self.entries(out, "task.started"))
 
     def reused(self, out: str | Path = "run") -> set[str]:
@@ -188,10 +188,10 @@ def cut_after(directory: Path, entries: int) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def bytes_in(directory: Path, *except_for: str) -> dict[str, bytes]:
-    """All files of a run directory by path."""
+def bytes_in(directory: Path, *excluded: str) -> dict[str, bytes]:
+    """The contents of all files of a run directory by path, without the excluded paths."""
     found = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if name not in except_for}
+    return {name: path.read_bytes() for name, path in found.items() if name not in excluded}
 
 
 def all_bytes_in(directory: Path) -> bytes:
@@ -216,7 +216,7 @@ def _marked(mark: bytes) -> Iterator[int]:
 
 
 def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a program has created the file. Its parent must be running until then."""
+    """Wait until the file exists. Fail if the process ends before."""
     deadline_s = time.monotonic() + PATIENCE_S
     while not path.exists():
         assert process.poll() is None, process.communicate()

@@ -1,4 +1,4 @@
-"""Measure the CPU time of processes, and print ratios. Contestants take turns; the best round counts."""
+"""Measure the CPU time of processes and print ratios. Contestants take turns, and the best round counts."""
 
 import resource
 import subprocess
@@ -17,7 +17,7 @@ def cpu_seconds(command: Sequence[str], cwd: Path) -> float:
 
 
 def best_of(contestants: Mapping[str, Contestant], rounds: int = 5) -> dict[str, float]:
-    """Take turns, so that noise affects all contestants alike."""
+    """Return the best time of each contestant. They take turns, so that noise affects all alike."""
     measured: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds):
         for name, contestant in contestants.items():

@@ -21,30 +21,33 @@ ROSTER = {
 }
 LONG_MS = 1_000
 SHORT_MS = 50
-SHORTS = 20
-CRITICAL_PATH_S = (LONG_MS + SHORTS * SHORT_MS) / 1_000
+SHORT_TASKS = 20
+CRITICAL_PATH_S = (LONG_MS + SHORT_TASKS * SHORT_MS) / 1_000
 
 
-def layered(folder: Path, layers: int, width: int, **policy: Any) -> Path:
-    """Each task needs the task in the same column of the previous layer."""
-    tasks = dict(_layered(layers, width))
-    return _compiled(folder, tasks, {"max_parallel": width, "durability": "batch", **policy})
+def layered_plan(folder: Path, layers: int, width: int, **policy: Any) -> Path:
+    """Compile a plan in which each task needs the task in the same column of the previous layer."""
+    tasks = dict(_layered_tasks(layers, width))
+    return _compile_to_file(folder, tasks, {"max_parallel": width, "durability": "batch", **policy})
 
 
-def commands(folder: Path, count: int, max_parallel: int) -> Path:
+def command_plan(folder: Path, count: int, max_parallel: int) -> Path:
+    """Compile a plan whose tasks run `true` and do not depend on each other."""
     tasks = {f"t{number:05}": {"agent": "operator", "run": ["true"]} for number in range(count)}
-    return _compiled(folder, tasks, {"max_parallel": max_parallel, "allow": {"commands": ["true"], "env": ["PATH"]}})
+    return _compile_to_file(
+        folder, tasks, {"max_parallel": max_parallel, "allow": {"commands": ["true"], "env": ["PATH"]}}
+    )
 
 
 def opposed_chains(folder: Path, dispatch: str) -> Path:
-    """Two chains: one starts with a long task, the other ends with it. Instructions are milliseconds."""
-    chains = {"a": [LONG_MS, *[SHORT_MS] * SHORTS], "b": [*[SHORT_MS] * SHORTS, LONG_MS]}
+    """Compile two chains: one starts with a long task, the other ends with one. The instructions are milliseconds."""
+    chains = {"a": [LONG_MS, *[SHORT_MS] * SHORT_TASKS], "b": [*[SHORT_MS] * SHORT_TASKS, LONG_MS]}
     tasks = {
         f"{chain}{place:02}": _task(str(milliseconds), f"{chain}{place - 1:02}" if place else None)
         for chain, times in chains.items()
         for place, milliseconds in enumerate(times)
     }
-    return _compiled(folder, tasks, {"max_parallel": 2, "dispatch": dispatch})
+    return _compile_to_file(folder, tasks, {"max_parallel": 2, "dispatch": dispatch})
 
 
 def load(path: Path) -> PreparedRun:
@@ -52,19 +55,19 @@ def load(path: Path) -> PreparedRun:
     return PreparedRun(decode_wave_plan(data), data, Invocation(root=path.parent, workflow="workflow.yaml"))
 
 
-def _layered(layers: int, width: int) -> Iterable[tuple[str, dict[str, Any]]]:
+def _layered_tasks(layers: int, width: int) -> Iterable[tuple[str, dict[str, Any]]]:
     for layer in range(layers):
         for column in range(width):
             instruction = f"Write part {column} of layer {layer}."
             yield f"t{layer:05}_{column:05}", _task(instruction, f"t{layer - 1:05}_{column:05}" if layer else None)
 
 
-def _task(instruction: str, before: str | None) -> dict[str, Any]:
+def _task(instruction: str, upstream: str | None) -> dict[str, Any]:
     task: dict[str, Any] = {"agent": "worker", "instruction": instruction}
-    return task if before is None else {**task, "needs": [{"task": before, "edge": "order"}]}
+    return task if upstream is None else {**task, "needs": [{"task": upstream, "edge": "order"}]}
 
 
-def _compiled(folder: Path, tasks: Mapping[str, Any], policy: Mapping[str, Any]) -> Path:
+def _compile_to_file(folder: Path, tasks: Mapping[str, Any], policy: Mapping[str, Any]) -> Path:
     head = {"apiVersion": "forum/v1", "kind": "Workflow", "metadata": {"name": "bench"}}
     workflow = {**head, "roster": ROSTER, "policy": policy, "plan": {"tasks": tasks}}
     folder.mkdir(parents=True, exist_ok=True)

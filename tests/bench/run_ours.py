@@ -28,15 +28,15 @@ from forum_runner.execute.engines import LocalEngine, MakeAdapter
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of one run without process startup. The memory is that of the process."""
+    """The cost of one run, without process startup. The peak memory includes the whole process."""
 
     cpu_s: float
     wall_s: float
     peak_bytes: int
 
 
-class InProcess:
-    """An adapter that makes no calls."""
+class LocalAdapter:
+    """The base of adapters that do their work in this process."""
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         pass
@@ -48,8 +48,8 @@ class InProcess:
         pass
 
 
-class Idle(InProcess):
-    """Answer each task immediately with its own text, known in advance as in the scripted adapter."""
+class Idle(LocalAdapter):
+    """Answers each task immediately. Answers can be predicted, as with the scripted adapter."""
 
     def predict(self, attempt: Attempt) -> tuple[Reply, int]:
         return Reply(f"Part {attempt.task}.".encode(), usage=Usage(10, 0, 10)), 0
@@ -58,15 +58,15 @@ class Idle(InProcess):
         return self.predict(attempt)[0]
 
 
-class Waiting(InProcess):
-    """Answer immediately, from a coroutine."""
+class CoroutineAdapter(LocalAdapter):
+    """Answers each task immediately, but only in a coroutine."""
 
     async def answer(self, attempt: Attempt) -> Reply:
         return Reply(f"Part {attempt.task}.".encode(), usage=Usage(10, 0, 10))
 
 
-class Sleeper(Waiting):
-    """Wait for as many milliseconds as the instruction says."""
+class Sleeper(CoroutineAdapter):
+    """Sleeps as many milliseconds as the instruction says before it answers."""
 
     async def answer(self, attempt: Attempt) -> Reply:
         await asyncio.sleep(int(attempt.prompt.text) / 1_000)
@@ -75,7 +75,7 @@ class Sleeper(Waiting):
 
 ADAPTERS: Mapping[str, Callable[[str, Mapping[str, Any]], Adapter]] = {
     "idle": Idle,
-    "waiting": Waiting,
+    "coroutine": CoroutineAdapter,
     "sleeper": Sleeper,
     "real": make_adapter,
 }
@@ -88,7 +88,7 @@ def cpu_s() -> float:
 
 
 def peak_bytes() -> int:
-    """Peak memory. `ru_maxrss` would start with the parent's value."""
+    """Peak memory of this process. `ru_maxrss` would start with the parent's value."""
     found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     assert found is not None
     return int(found[1]) * 1024
@@ -98,8 +98,8 @@ async def wait(begin: Callable[[], RunHandle]) -> FinishedRun:
     return await begin().wait()
 
 
-def cost(begin: Callable[[], RunHandle]) -> Cost:
-    # As in `forum run`.
+def measure(begin: Callable[[], RunHandle]) -> Cost:
+    # `forum run` does this, too.
     enable_garbage_collection()
     cpu, wall = cpu_s(), time.perf_counter()
     finished = run_main(wait(begin))
@@ -114,27 +114,27 @@ def services(make: MakeAdapter) -> RunServices:
 
 def run(plan: Path, out: Path, make: MakeAdapter) -> Cost:
     prepared = load(plan)
-    # Not measured, like building the graphs of the peers.
+    # Build the tasks before the measurement, because building the graphs of the peers is not measured either.
     assert prepared.plan.tasks
-    return cost(lambda: start_run(prepared, services(make), Workspace(plan.parent), out=out))
+    return measure(lambda: start_run(prepared, services(make), Workspace(plan.parent), out=out))
 
 
-def go_on(directory: Path) -> Cost:
+def resume(directory: Path) -> Cost:
     """Resume like `forum resume`: verify the ledger first."""
-    return cost(lambda: start(Workspace(Path()), ResumeRequest(str(directory)), services(Idle)))
+    return measure(lambda: start(Workspace(Path()), ResumeRequest(str(directory)), services(Idle)))
 
 
 def main(arguments: Sequence[str]) -> None:
     costs = []
-    for what, plan, directory in batched(arguments):
-        if what == "resume":
-            costs.append(go_on(Path(directory)))
+    for name, plan, directory in triples(arguments):
+        if name == "resume":
+            costs.append(resume(Path(directory)))
         else:
-            costs.append(run(Path(plan), Path(directory), ADAPTERS[what]))
+            costs.append(run(Path(plan), Path(directory), ADAPTERS[name]))
     print(json.dumps(asdict(costs[-1])))
 
 
-def batched(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def triples(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     yield from zip(arguments[::3], arguments[1::3], arguments[2::3], strict=True)
 
 

@@ -1,4 +1,4 @@
-"""The same layers of tasks for peers: each program prints the CPU seconds of one run, after a warm-up.
+"""Programs that run the same layers of tasks with other engines, and print the CPU seconds of one run after a warm-up.
 
 Arguments: layers and width. Each peer uses its cheapest settings: no telemetry, no logs, no stored results. Imports and
 building the graph are not measured.
@@ -16,7 +16,7 @@ class Idle:
     async def run(self, assignment):
         return Result(assignment.task_id, assignment.agent, f"Part {assignment.task_id}.")
 
-def built(layers, width):
+def build(layers, width):
     tasks = []
     for layer in range(layers):
         for column in range(width):
@@ -38,8 +38,8 @@ def run(plan, directory, width):
     return spent
 
 layers, width = map(int, sys.argv[1:])
-run(built(2, 2), "warm-up", 2)
-print(run(built(layers, width), "ledger", width))
+run(build(2, 2), "warm-up", 2)
+print(run(build(layers, width), "ledger", width))
 """
 
 LANGGRAPH = """
@@ -53,7 +53,7 @@ class State(TypedDict, total=False):
 async def work(state):
     return None
 
-def built(layers, width):
+def build(layers, width):
     graph = StateGraph(State)
     for layer in range(layers):
         for column in range(width):
@@ -68,8 +68,8 @@ def run(graph, layers, width):
     return time.process_time() - before
 
 layers, width = map(int, sys.argv[1:])
-run(built(2, 2), 2, 2)
-print(run(built(layers, width), layers, width))
+run(build(2, 2), 2, 2)
+print(run(build(layers, width), layers, width))
 """
 
 # Prefect serves its API from a separate process, whose CPU time during the run counts.
@@ -133,7 +133,7 @@ def begin():
 def work():
     pass
 
-def built(layers, width):
+def build(layers, width):
     nodes = {}
     for layer in range(layers):
         for column in range(width):
@@ -149,6 +149,6 @@ def run(job):
         return time.process_time() - before
 
 layers, width = map(int, sys.argv[1:])
-run(built(2, 2))
-print(run(built(layers, width)))
+run(build(2, 2))
+print(run(build(layers, width)))
 """

@@ -20,17 +20,17 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 def run_ours(adapter: str, plan: Path, out: Path) -> Cost:
-    """Measure one run after a warm-up. Removes earlier output."""
+    """Measure one run after a warm-up. Remove earlier output first."""
     warm_up = out.with_name("warm-up")
     for directory in (out, warm_up):
         shutil.rmtree(directory, ignore_errors=True)
-    return measure_ours("idle", plans_to_run.layered(out.with_name("small"), 2, 2), warm_up, adapter, plan, out)
+    return measure_ours("idle", plans_to_run.layered_plan(out.with_name("small"), 2, 2), warm_up, adapter, plan, out)
 
 
 def resume_ours(finished: Path, cut: Path) -> Cost:
     """Measure resuming a copy of a finished run without its last wave, after a warm-up."""
     small, warm_up = finished.with_name("small"), cut.with_name("warm-up")
-    plan = plans_to_run.layered(small, 2, 2)
+    plan = plans_to_run.layered_plan(small, 2, 2)
     shutil.rmtree(small / "run", ignore_errors=True)
     measure_ours("idle", plan, small / "run")
     for run_dir, copy in ((small / "run", warm_up), (finished, cut)):
@@ -58,8 +58,8 @@ def is_valid(run_dir: Path) -> bool:
     return report.verdict is Verdict.VALID and not report.codes
 
 
-def environment(folder: Path, *packages: str) -> Path:
-    """Return the Python of an environment with these packages. Skip the test if they cannot be installed."""
+def create_environment(folder: Path, *packages: str) -> Path:
+    """Create an environment with these packages and return its Python. Skip the test if they cannot be installed."""
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     bin_ = folder / "venv" / "bin"
     installed = subprocess.run([bin_ / "pip", "install", "--quiet", *packages], capture_output=True, text=True)

@@ -27,8 +27,8 @@ ledger.sync()
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the other engine's executables."""
+def engine_bin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the executables of forum-engine, next to a ledger that it has written."""
     folder = tmp_path_factory.mktemp("engine")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     bin_ = folder / "venv" / "bin"
@@ -46,9 +46,9 @@ def peak_kib(command: list[str]) -> int:
     return usage.ru_maxrss
 
 
-def test_verifying_takes_no_more_cpu_time_and_less_memory_than_forum_engine(engine: Path, tmp_path: Path) -> None:
+def test_verifying_takes_no_more_cpu_time_and_less_memory_than_forum_engine(engine_bin: Path, tmp_path: Path) -> None:
     ours = [sys.executable, "-m", "forum_runner", "verify", str(write_ledger(tmp_path, ENTRIES))]
-    theirs = [str(engine / "forum"), "ledger", "verify", "--ledger", str(engine.parents[1] / "ledger")]
+    theirs = [str(engine_bin / "forum"), "ledger", "verify", "--ledger", str(engine_bin.parents[1] / "ledger")]
 
     times = best_of(
         {"forum": lambda: cpu_seconds(ours, tmp_path), "forum-engine": lambda: cpu_seconds(theirs, tmp_path)}, rounds=3

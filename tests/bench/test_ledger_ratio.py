@@ -21,11 +21,11 @@ from forum_runner.ledger.source import ledger_at
 pytestmark = pytest.mark.bench
 ENTRIES = 100_000
 APPENDS = 2_000
-SIZES = (1024, 418)  # a member, a line
+WRITE_SIZES = (1024, 418)  # the bytes of one archive member and of one ledger line
 
 
 @pytest.fixture(autouse=True)
-def _quiet_collector() -> None:
+def _freeze_garbage_collector() -> None:
     """Hide the test runner's many objects from the garbage collector."""
     gc.collect()
     gc.freeze()
@@ -77,7 +77,7 @@ def test_levels_1_2_and_5_take_at_most_7_times_one_pass_of_hashing(run_dir: Path
 
 
 def test_level_3_takes_at_most_5_times_one_pass_over_the_archive(run_dir: Path) -> None:
-    """Measures what level 3 adds to levels 1 and 2."""
+    """Measures the time that level 3 adds to levels 1 and 2."""
     times = best_of(
         {
             "with": lambda: cpu(lambda: check(run_dir, 1, 2, 3)),
@@ -97,19 +97,19 @@ def test_all_levels_are_at_least_15_times_as_fast_as_the_judge(run_dir: Path) ->
     assert times["judge"] >= 15 * times["verify"]
 
 
-# Not `ru_maxrss`, which starts with the parent's value.
-PEAK = """
+# `ru_maxrss` would start with the parent's value.
+PEAK_FUNCTION = """
 import os, re, sys
 from pathlib import Path
 def peak():
     return int(re.search('VmHWM:[^0-9]*([0-9]+) kB', Path('/proc/self/status').read_text())[1]) * 1024
 """
-VERIFY = """
+VERIFY_PROGRAM = """
 from forum_runner.ledger import ledger_at, verify
 assert not verify(ledger_at(Path(sys.argv[1]))).codes
 print(peak())
 """
-INDEX = """
+INDEX_PROGRAM = """
 from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.entries import Entry
 from forum_runner.ledger.entry_values import BodyReference
@@ -123,29 +123,30 @@ print(peak() - before)
 
 def peak_bytes(program: str, argument: object) -> int:
     """Return the number that the program prints in its own process."""
-    command = [sys.executable, "-c", PEAK + program, str(argument)]
+    command = [sys.executable, "-c", PEAK_FUNCTION + program, str(argument)]
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-004")
 def test_memory_does_not_grow_with_the_ledger(run_dir: Path, tmp_path: Path) -> None:
     large_dir = write_ledger(tmp_path, 10 * ENTRIES)
-    peaks = peak_bytes(VERIFY, run_dir), peak_bytes(VERIFY, large_dir)
-    indices = peak_bytes(INDEX, ENTRIES), peak_bytes(INDEX, 10 * ENTRIES)
-    own = [peak - index for peak, index in zip(peaks, indices, strict=True)]
+    peaks = peak_bytes(VERIFY_PROGRAM, run_dir), peak_bytes(VERIFY_PROGRAM, large_dir)
+    indices = peak_bytes(INDEX_PROGRAM, ENTRIES), peak_bytes(INDEX_PROGRAM, 10 * ENTRIES)
+    without_index = [peak - index for peak, index in zip(peaks, indices, strict=True)]
+    ratio = without_index[1] / without_index[0]
 
     print(f"\nmemory: {peaks[0]:,} bytes, including an index of {indices[0]:,}")
-    print(f"ten times the entries: {peaks[1]:,}, index {indices[1]:,}; ratio {own[1] / own[0]:.2f}, limit 1.2")
-    assert own[1] <= 1.2 * own[0]
+    print(f"ten times the entries: {peaks[1]:,}, index {indices[1]:,}; ratio {ratio:.2f}, limit 1.2")
+    assert ratio <= 1.2
 
 
 def appends_per_s(folder: Path, appenders: int) -> float:
     """Return the rate of appenders that each wait for one entry to be on disk before they append the next."""
     data = os.urandom(300)
-    each = APPENDS if appenders == 1 else 10 * APPENDS // appenders
+    appends_each = APPENDS if appenders == 1 else 10 * APPENDS // appenders
 
     async def append(group: GroupCommit, appender: int) -> None:
-        for number in range(each):
+        for number in range(appends_each):
             body = Body(b"%d %d " % (appender, number) + data)
             await group.append("x-note", {"number": number}, bodies={"text": body}, causes=[0])
 
@@ -155,7 +156,7 @@ def appends_per_s(folder: Path, appenders: int) -> float:
     with create_ledger(folder / f"run-{time.monotonic_ns()}") as ledger:
         before = time.perf_counter()
         asyncio.run(append_all(GroupCommit(ledger)))
-        return each * appenders / (time.perf_counter() - before)
+        return appends_each * appenders / (time.perf_counter() - before)
 
 
 def synchronous_appends_per_s(folder: Path) -> float:
@@ -173,7 +174,7 @@ def bare_writes_per_s(folder: Path) -> float:
     descriptors = [os.open(folder / name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC) for name in ("a", "b")]
     before = time.perf_counter()
     for _ in range(APPENDS):
-        for descriptor, size in zip(descriptors, SIZES, strict=True):
+        for descriptor, size in zip(descriptors, WRITE_SIZES, strict=True):
             os.write(descriptor, bytes(size))
             os.fdatasync(descriptor)
     rate = APPENDS / (time.perf_counter() - before)

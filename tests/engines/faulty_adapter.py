@@ -65,11 +65,11 @@ class FaultyAdapter:
     async def crash(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    async def leave(self) -> None:
+    async def exit_immediately(self) -> None:
         os._exit(0)
 
-    async def exit(self) -> None:
-        sys.exit(3)
+    async def raise_system_exit(self) -> None:
+        raise SystemExit(3)
 
     async def leak_thread(self) -> None:
         threading.Thread(target=time.sleep, args=(1000,)).start()

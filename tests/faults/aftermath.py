@@ -1,4 +1,4 @@
-"""Checks of a run directory after a crash, with both verifiers and tarfile."""
+"""Check a run directory after a crash, with both verifiers and tarfile."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from forum_runner.ledger.verification.report import UNFINISHED_CODES
 
 LEVELS = frozenset({1, 2, 3, 5})
 SALT_BYTES = 32
-JUDGED_ONE_IN = 1 if "FORUM_FAULT_ROUNDS" in os.environ else 10
+JUDGE_INTERVAL = 1 if "FORUM_FAULT_ROUNDS" in os.environ else 10
 LATER_NUMBERS = range(1_000_000, 1_000_003)
-_verified = count()
+_verifications = count()
 
 Acknowledged = Iterable[tuple[int, int]]
 
 
-def verified(directory: Path) -> VerifyReport:
-    """Verify without level 4. For one in `JUDGED_ONE_IN` calls, require the same findings from the slow judge."""
+def verification_report(directory: Path) -> VerifyReport:
+    """Verify all levels except 4. One in `JUDGE_INTERVAL` calls also requires the same codes from the slow judge."""
     report = verify_ledger(ledger_at(directory), LEVELS, TrustedReferences())
-    if next(_verified) % JUDGED_ONE_IN == 0:
+    if next(_verifications) % JUDGE_INTERVAL == 0:
         assert set(report.codes) == set(judge(directory, levels=LEVELS).findings.codes())
     return report
 
 
-def check_unfinished(directory: Path, *, besides: frozenset[str] = frozenset()) -> None:
-    """Assert that the ledger is incomplete or valid, never invalid."""
-    report = verified(directory)
-    found = [finding for finding in report.findings if finding.code not in UNFINISHED_CODES | besides]
-    assert found == []
+def check_unfinished(directory: Path, *, allowed_codes: frozenset[str] = frozenset()) -> None:
+    """Assert that the ledger is valid or incomplete, apart from findings with `allowed_codes`."""
+    report = verification_report(directory)
+    unexpected = [finding for finding in report.findings if finding.code not in UNFINISHED_CODES | allowed_codes]
+    assert unexpected == []
 
 
 def resume_and_seal(directory: Path, acknowledged: Acknowledged = ()) -> None:
-    """Reopen the ledger, append, seal, and check that every acknowledged entry is present."""
+    """Reopen the ledger, append, seal, and check that it is valid and has every acknowledged entry."""
     seqs = []
     with open_ledger(directory, durability=Durability.NONE) as ledger:
         seqs += [(append_numbered(ledger.append, number), number) for number in LATER_NUMBERS]
         seal(ledger)
     check_valid(directory)
-    check_kept(directory, [*acknowledged, *seqs])
+    check_acknowledged(directory, [*acknowledged, *seqs])
 
 
 def seal(ledger: LedgerWriter) -> int:
@@ -57,12 +57,12 @@ def seal(ledger: LedgerWriter) -> int:
 
 
 def check_valid(directory: Path) -> None:
-    report = verified(directory)
+    report = verification_report(directory)
     assert report.findings == ()
     assert [level.status for level in report.levels] == ["ok", "ok", "ok", "not checked", "ok"]
 
 
-def check_kept(directory: Path, acknowledged: Acknowledged) -> None:
+def check_acknowledged(directory: Path, acknowledged: Acknowledged) -> None:
     """Assert that every acknowledged entry has its seq, its data and its bodies."""
     entries = entries_in(directory)
     bodies = bodies_in(directory)

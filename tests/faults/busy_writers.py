@@ -1,4 +1,4 @@
-"""Work for processes that are killed. Most of it never ends."""
+"""Work for processes that tests kill. Most functions never return."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import pytest
 
 from faults.process import Acknowledge, Process, Work
 
-# `rename` on one machine is `renameat` on another.
+# System calls and the name that tests use for them: the call for `rename` is `renameat` on some machines.
 SPELLINGS = {
     "openat": "openat",
     "mkdir": "mkdir",
@@ -39,12 +39,12 @@ CALLS = tuple(dict.fromkeys(SPELLINGS.values()))
 _CALL = re.compile(r"([a-z0-9_]+)\(")
 _SYNC = re.compile(r"^f(?:data)?sync\([0-9]+<(.+)>\) += 0$", re.MULTILINE)
 _PR_SET_PTRACER = 0x59616D61
-_ANY = ctypes.c_ulong(-1)
+_ANY_PROCESS = ctypes.c_ulong(-1)
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the process ended; `code` is negative for a signal."""
+    """The exit code of a process, negative for a signal, and its acknowledged entries."""
 
     code: int
     acknowledged: list[tuple[int, int]]
@@ -58,40 +58,43 @@ def require_strace() -> None:
         pytest.skip("strace is not installed: `apt-get install strace`")
 
 
-def calls_of(work: Work, directory: Path, log: Path) -> Iterator[tuple[str, int]]:
-    """The system calls on a directory, each with its number among calls of the same name."""
-    ending = traced(work, "-y", "-o", str(log), "-e", f"trace={','.join(f'?{name}' for name in SPELLINGS)}")
+def system_calls(work: Work, directory: Path, log: Path) -> Iterator[tuple[str, int]]:
+    """Yield the system calls that refer to a directory, each with its number in the sequence of calls of that name."""
+    ending = run_under_strace(work, "-y", "-o", str(log), "-e", f"trace={','.join(f'?{name}' for name in SPELLINGS)}")
     assert ending.code == 0
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
-        found = _CALL.match(line)
-        if found is None:
+        match = _CALL.match(line)
+        if match is None:
             continue
-        seen[found[1]] += 1
+        counts[match[1]] += 1
         if str(directory) in line:
-            yield found[1], seen[found[1]]
+            yield match[1], counts[match[1]]
 
 
-def synced_by(work: Work, log: Path) -> set[str]:
-    """The files and directories that the work syncs."""
-    assert traced(work, "-y", "-o", str(log), "-e", "trace=fsync,fdatasync").code == 0
+def synced_paths(work: Work, log: Path) -> set[str]:
+    """Return the files and directories that the work syncs."""
+    assert run_under_strace(work, "-y", "-o", str(log), "-e", "trace=fsync,fdatasync").code == 0
     return set(_SYNC.findall(log.read_text(encoding="utf-8")))
 
 
 def run_with_fault(work: Work, call: str, number: int, fault: str) -> Ending:
-    """`fault` is in strace's syntax: `error=EIO` or `signal=KILL`; a final plus also affects later calls."""
+    """Run the work with a fault at the call with this number.
+
+    `fault` is in strace's syntax, `error=EIO` or `signal=KILL`. With a final plus, later calls fail as well.
+    """
     when = f"{number}+" if fault.endswith("+") else str(number)
     inject = f"inject={call}:{fault.removesuffix('+')}:when={when}"
-    return traced(work, "-o", os.devnull, "-e", f"trace={call}", "-e", inject)
+    return run_under_strace(work, "-o", os.devnull, "-e", f"trace={call}", "-e", inject)
 
 
-def traced(work: Work, *options: str) -> Ending:
-    """The process waits until strace has attached, so that counting starts with the work."""
+def run_under_strace(work: Work, *options: str) -> Ending:
+    """Run the work in a process that first waits until strace has attached, so that counting starts with the work."""
     start_reader, start_writer = os.pipe()
 
     def wait_for_strace(acknowledge: Acknowledge) -> None:
         os.close(start_writer)
-        ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANY, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANY_PROCESS, 0, 0, 0)
         os.read(start_reader, 1)
         work(acknowledge)
 
@@ -102,6 +105,6 @@ def traced(work: Work, *options: str) -> Ending:
         assert strace.stderr is not None
         first_line = strace.stderr.readline()
         os.close(start_writer)
-        acknowledged, code = process.end()
+        acknowledged, code = process.wait()
     assert "attached" in first_line, f"strace cannot attach to the process: {first_line}"
     return Ending(code, acknowledged)

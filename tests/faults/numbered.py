@@ -19,7 +19,7 @@ def data_of(number: int) -> dict[str, Any]:
 
 
 def content_of(number: int) -> dict[str, bytes]:
-    """Return bodies by name. Sizes vary and include whole blocks; some numbers have no bodies."""
+    """Return the contents of the bodies by name. Sizes vary, some fill whole tar blocks. Every fifth entry has none."""
     marker = b"<%d>" % number
     whole_blocks = marker + bytes(-len(marker) % 512 + 512 * (number % 3))
     plain = marker * (number * 7919 % 700) if number % 7 else whole_blocks

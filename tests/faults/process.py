@@ -19,8 +19,9 @@ from forum_runner.errors import ForumError
 
 _PAIR = struct.Struct("<QQ")
 _PIPE_BYTES = 1 << 20
-_READY_S = 60
+_READY_TIMEOUT_S = 60
 _PR_SET_PDEATHSIG = 1
+# The exit codes of the process.
 DEFECT = 1
 REFUSED = 3
 
@@ -29,7 +30,7 @@ Work = Callable[[Acknowledge], None]
 
 
 class Process:
-    """A forked process, which starts within a millisecond. It writes to a pipe after each append has returned."""
+    """A forked process, which starts within a millisecond. It writes the seq and number of each entry to a pipe."""
 
     def __init__(self, work: Work) -> None:
         self._reader, writer = os.pipe()
@@ -42,24 +43,24 @@ class Process:
 
     def wait_until_working(self) -> None:
         """Wait until an entry is acknowledged or the process has ended."""
-        select.select([self._reader], [], [], _READY_S)
+        select.select([self._reader], [], [], _READY_TIMEOUT_S)
 
     def kill(self, after_s: float = 0) -> list[tuple[int, int]]:
         """Kill the process and return the acknowledged entries."""
         time.sleep(after_s)
         os.kill(self.pid, signal.SIGKILL)
-        acknowledged, code = self.end()
+        acknowledged, code = self.wait()
         assert code == -signal.SIGKILL, "the process ended before it was killed"
         return acknowledged
 
     def finish(self) -> list[tuple[int, int]]:
-        """Wait for the process to succeed."""
-        acknowledged, code = self.end()
+        """Wait until the process succeeds. Return the acknowledged entries."""
+        acknowledged, code = self.wait()
         assert code == 0
         return acknowledged
 
-    def end(self) -> tuple[list[tuple[int, int]], int]:
-        """Wait for the process to end. Return the acknowledged entries and the exit code, negative for a signal."""
+    def wait(self) -> tuple[list[tuple[int, int]], int]:
+        """Wait until the process ends. Return the acknowledged entries and the exit code, negative for a signal."""
         with os.fdopen(self._reader, "rb") as stream:
             data = stream.read()
         _, status = os.waitpid(self.pid, 0)
@@ -72,7 +73,7 @@ def _run_and_exit(work: Work, writer: int) -> NoReturn:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     threading.excepthook = _exit_on_thread_failure
     try:
-        work(lambda seq, number: _write_whole(writer, _PAIR.pack(seq, number)))
+        work(lambda seq, number: _write_pair(writer, _PAIR.pack(seq, number)))
         code = 0
     except ForumError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
@@ -89,6 +90,6 @@ def _exit_on_thread_failure(failure: threading.ExceptHookArgs) -> None:
     os._exit(DEFECT)
 
 
-def _write_whole(writer: int, pair: bytes) -> None:
+def _write_pair(writer: int, pair: bytes) -> None:
     # Not `write`: the ledger uses it for copies, and strace makes it fail.
     assert os.writev(writer, [pair]) == len(pair)

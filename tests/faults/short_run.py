@@ -1,4 +1,4 @@
-"""Short runs in which every system call is made to fail: one creates a ledger, one resumes a torn ledger."""
+"""Two short runs for fault injection: one creates a ledger, the other resumes a torn ledger."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def create(directory: Path, wave_plan: bytes, acknowledge: Acknowledge) -> None:
 
 
 def resume(directory: Path, acknowledge: Acknowledge) -> None:
-    """Resume a torn ledger."""
+    """Resume the ledger, append and seal."""
     with open_ledger(directory) as ledger:
         append_and_acknowledge(ledger, 11, acknowledge)
         append_and_acknowledge(ledger, 12, acknowledge)
         ledger.seal("passed")
 
 
-def tear(directory: Path, wave_plan: bytes) -> None:
-    """Tear both files, remove a copy, and record a redaction without carrying it out."""
+def create_torn_ledger(directory: Path, wave_plan: bytes) -> None:
+    """Create a ledger with torn files, a missing copy, and a redaction that is recorded but not carried out."""
     with create_ledger(directory, wave_plan=wave_plan, durability=Durability.NONE) as ledger:
         append_numbered(ledger.append, 1)
         secret = ledger.answer("secret", Body(SECRET, "text/plain", is_sensitive=True))
@@ -57,7 +57,7 @@ def scenario(name: str, directory: Path, wave_plan: bytes) -> Work:
     """Prepare the directory and return the work to do."""
     if name == "create":
         return partial(create, directory, wave_plan)
-    tear(directory, wave_plan)
+    create_torn_ledger(directory, wave_plan)
     return partial(resume, directory)
 
 

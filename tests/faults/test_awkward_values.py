@@ -16,7 +16,7 @@ from forum_runner.ledger import Body, Durability, EntryError, LedgerWriter, crea
 
 pytestmark = pytest.mark.requirement("LEDGER-WRITE-005")
 
-LARGEST = 2**53 - 1
+LARGEST_INTEGER = 2**53 - 1
 
 
 def nested(depth: int) -> Any:
@@ -35,7 +35,7 @@ def self_referential() -> list[Any]:
 BODIES = {
     "empty": b"",
     "separators": "a\u2028b\u2029c\u0085d\x0b\x0c\x1c\x1d\x1e".encode(),
-    "line_ends": b"\r\n\n\r",
+    "newlines": b"\r\n\n\r",
     "nul": b"\0" * 513,
     "not_unicode": b"\xff\xfe\xed\xa0\x80",
     "byte_order_mark": b"\xef\xbb\xbf{}",
@@ -48,7 +48,7 @@ BODIES = {
 }
 STORED: dict[str, Any] = {
     "separators": "a\u2028b\u2029c\u0085d\x0b\x0c\x1c\x1d\x1e",
-    "line_ends": "\r\n\n\r",
+    "newlines": "\r\n\n\r",
     "nul": "\0",
     "delete": "\x7f",
     "empty": ["", [], {}, None],
@@ -56,14 +56,14 @@ STORED: dict[str, Any] = {
     "keys_whose_order_depends_on_the_encoding": {"\ufb33": 1, "\U0001f600": 2, "\u20ac": 3, "1": 4, "\r": 5, "\x80": 6},
     "outside_the_basic_plane": "\U0001f600\U0010ffff",
     "noncharacters": "\ufffe\uffff\ufdd0",
-    "largest": [LARGEST, -LARGEST, 0],
+    "largest": [LARGEST_INTEGER, -LARGEST_INTEGER, 0],
     "looks_like_a_number": ["1.5", ",1.5", "[1e5", ":12345678901234567890", "-0", "NaN"],
     "looks_like_json": '"}],"x":[1.0,{"\\u2028',
     "booleans": [True, False],
     "deep": nested(61),
     "long": "x" * 65_000,
     "escapes": '\\u0000\\n"/',
-    "another_mapping_type": OrderedDict(b=1, a=2),
+    "mapping_other_than_dict": OrderedDict(b=1, a=2),
 }
 REFUSED: dict[str, Any] = {
     "float": 1.0,
@@ -71,8 +71,8 @@ REFUSED: dict[str, Any] = {
     "large_float": 1e300,
     "not_a_number": math.nan,
     "infinity": [math.inf, -math.inf],
-    "above_the_maximum": LARGEST + 1,
-    "below_the_minimum": {"a": -LARGEST - 1},
+    "above_the_maximum": LARGEST_INTEGER + 1,
+    "below_the_minimum": {"a": -LARGEST_INTEGER - 1},
     "huge": 10**400,
     "lone_surrogate": "\ud800",
     "lone_low_surrogate": ["\udc00x"],
@@ -98,7 +98,7 @@ def ledger(tmp_path: Path) -> Iterator[LedgerWriter]:
         yield writer
 
 
-def sealed(ledger: LedgerWriter) -> Path:
+def seal_and_check(ledger: LedgerWriter) -> Path:
     ledger.seal("passed")
     check_valid(ledger.directory)
     return ledger.directory
@@ -110,7 +110,7 @@ def test_any_bytes_are_a_valid_body(ledger: LedgerWriter, is_sensitive: bool) ->
         "x-bodies", bodies={name: Body(data, is_sensitive=is_sensitive) for name, data in BODIES.items()}
     )
 
-    directory = sealed(ledger)
+    directory = seal_and_check(ledger)
 
     stored = bodies_in(directory)
     assert {name: stored[body["digest"]] for name, body in entries_in(directory)[seq]["bodies"].items()} == BODIES
@@ -120,7 +120,7 @@ def test_any_bytes_are_a_valid_body(ledger: LedgerWriter, is_sensitive: bool) ->
 def test_a_valid_value_round_trips(ledger: LedgerWriter, value: Any) -> None:
     seq = ledger.append("x-value", {"value": value})
 
-    assert entries_in(sealed(ledger))[seq]["data"] == {"value": value}
+    assert entries_in(seal_and_check(ledger))[seq]["data"] == {"value": value}
 
 
 @pytest.mark.parametrize("value", REFUSED.values(), ids=REFUSED)
@@ -133,7 +133,7 @@ def test_an_invalid_value_is_refused_and_changes_no_file(ledger: LedgerWriter, v
     assert bytes_in(ledger.directory) == before
 
     ledger.append("x-after", bodies={"body": Body(b"unseen")})
-    assert [entry["kind"] for entry in entries_in(sealed(ledger))] == [
+    assert [entry["kind"] for entry in entries_in(seal_and_check(ledger))] == [
         "run.opened",
         "x-before",
         "x-after",
@@ -141,7 +141,7 @@ def test_an_invalid_value_is_refused_and_changes_no_file(ledger: LedgerWriter, v
     ]
 
 
-@pytest.mark.parametrize("value", [1.0, math.nan, True, "0", LARGEST + 1, -1, None, "\ud800"])
+@pytest.mark.parametrize("value", [1.0, math.nan, True, "0", LARGEST_INTEGER + 1, -1, None, "\ud800"])
 def test_a_value_in_a_known_kind_must_match_its_schema_and_the_line_rules(ledger: LedgerWriter, value: Any) -> None:
     before = bytes_in(ledger.directory)
 
@@ -187,14 +187,14 @@ def test_an_invalid_entry_is_refused_and_changes_no_file(ledger: LedgerWriter, f
         ledger.append(**{"kind": "x-a", **fields})
 
     assert bytes_in(ledger.directory) == before
-    sealed(ledger)
+    seal_and_check(ledger)
 
 
 @pytest.mark.requirement("LEDGER-LINE-001")
 def test_only_a_line_feed_ends_a_line(ledger: LedgerWriter) -> None:
     ledger.append("x-value", {"text": STORED["separators"], "\u2028": "\u0085"})
 
-    directory = sealed(ledger)
+    directory = seal_and_check(ledger)
 
     data = (directory / "ledger.jsonl").read_bytes()
     assert data.count(b"\n") == 3

@@ -1,4 +1,4 @@
-"""Coroutines that are cancelled while others wait for the same commit, or that write while being cancelled."""
+"""Cancelled coroutines lose no entry: neither their own last entry nor entries of others in the same commit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.aftermath import check_kept, check_valid
+from faults.aftermath import check_acknowledged, check_valid
 from faults.numbered import append_numbered
 from forum_runner.ledger import Body, GroupCommit, LedgerBrokenError, create_ledger
 
@@ -36,7 +36,7 @@ def test_cancelled_coroutines_can_still_write_a_last_entry(tmp_path: Path) -> No
 
     assert sorted(number for _, number in acknowledged) == list(range(1, 9))
     check_valid(tmp_path / "run")
-    check_kept(tmp_path / "run", acknowledged)
+    check_acknowledged(tmp_path / "run", acknowledged)
 
 
 def test_cancelling_some_appends_does_not_lose_the_others(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_cancelling_some_appends_does_not_lose_the_others(tmp_path: Path) -> Non
 
     assert len(acknowledged) == 26
     check_valid(tmp_path / "run")
-    check_kept(tmp_path / "run", acknowledged)
+    check_acknowledged(tmp_path / "run", acknowledged)
 
 
 @pytest.mark.requirement("LEDGER-WRITE-004")

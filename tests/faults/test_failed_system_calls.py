@@ -1,6 +1,6 @@
-"""No failed system call, and no kill at a system call, loses an acknowledged entry or prevents resuming.
+"""A system call that fails, or at which the process is killed, loses no acknowledged entry and never prevents resuming.
 
-Two short runs are repeated once per system call on the ledger, and each time that call fails.
+Two short runs are repeated once per system call on the ledger, each time with a fault at that call.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 
 from faults import aftermath
 from faults.aftermath import bytes_in, check_unfinished, entries_in
-from faults.injection import CALLS, SPELLINGS, Ending, calls_of, require_strace, run_with_fault, synced_by
+from faults.injection import CALLS, SPELLINGS, Ending, require_strace, run_with_fault, synced_paths, system_calls
 from faults.process import REFUSED
 from faults.short_run import SCENARIOS, SECRET, scenario
 from forum_runner.errors import UsageError
@@ -46,26 +46,27 @@ def wave_plan() -> bytes:
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory, wave_plan: bytes) -> CallsByScenario:
-    """The calls that each scenario makes without a fault. It runs once before, so that its modules are loaded."""
+    """The calls that each scenario makes without a fault. An earlier run of each loads its modules."""
     require_strace()
-    found = {}
+    calls = {}
     for name in SCENARIOS:
         scenario(name, tmp_path_factory.mktemp("loaded") / "run", wave_plan)(lambda _seq, _number: None)
         parent = tmp_path_factory.mktemp("counted")
-        found[name] = list(calls_of(scenario(name, parent / "run", wave_plan), parent, parent / "log"))
-    return found
+        calls[name] = list(system_calls(scenario(name, parent / "run", wave_plan), parent, parent / "log"))
+    return calls
 
 
-def endings(
+def run_with_faults(
     name: str, cases: Sequence[tuple[str, int]], fault: str, tmp_path: Path, wave_plan: bytes
 ) -> dict[str, tuple[Path, Ending]]:
-    found = {}
+    """Run the scenario once per case, with the fault at that call. Return the run directory and the ending by case."""
+    endings = {}
     for call, number in cases:
         directory = tmp_path / f"{call}-{number}" / "run"
         directory.parent.mkdir()
         ending = run_with_fault(scenario(name, directory, wave_plan), call, number, fault)
-        found[f"{call} {number}"] = (directory, ending)
-    return found
+        endings[f"{call} {number}"] = (directory, ending)
+    return endings
 
 
 def check_aftermath(directory: Path, ending: Ending, wave_plan: bytes) -> None:
@@ -73,7 +74,7 @@ def check_aftermath(directory: Path, ending: Ending, wave_plan: bytes) -> None:
         assert ending.acknowledged == []
         check_can_be_created_again(directory, wave_plan)
         return
-    check_unfinished(directory, besides=frozenset({"L306"}))
+    check_unfinished(directory, allowed_codes=frozenset({"L306"}))
     redacted = [entry for entry in entries_in(directory) if entry["kind"] == "body.redacted"]
     aftermath.resume_and_seal(directory, ending.acknowledged)
     if redacted:
@@ -81,7 +82,7 @@ def check_aftermath(directory: Path, ending: Ending, wave_plan: bytes) -> None:
 
 
 def check_can_be_created_again(directory: Path, wave_plan: bytes) -> None:
-    """Create a ledger over the entry-less rest, or check that the error names the file in the way."""
+    """Create a ledger over the remains, which have no entries, or check that the error asks for an empty directory."""
     if (directory / "ledger.jsonl").exists():
         check_unfinished(directory)
     try:
@@ -93,7 +94,7 @@ def check_can_be_created_again(directory: Path, wave_plan: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_run_without_faults_makes_every_call_in_the_list(name: str, calls: CallsByScenario) -> None:
+def test_a_run_without_faults_makes_every_listed_call(name: str, calls: CallsByScenario) -> None:
     made = {SPELLINGS[call] for call, _ in calls[name]}
 
     assert made == set(CALLS) - ({"unlink"} if name == "resume" else set())
@@ -104,7 +105,7 @@ def test_every_created_file_and_directory_is_synced(tmp_path: Path) -> None:
     require_strace()
     directory = tmp_path / "made" / "with" / "run"
 
-    synced = synced_by(lambda _: create_ledger(directory).close(), tmp_path / "log")
+    synced = synced_paths(lambda _: create_ledger(directory).close(), tmp_path / "log")
 
     created = [directory / "ledger.jsonl", directory / "bodies.tar", directory, *list(directory.parents)[:3]]
     assert synced == {str(path) for path in created}
@@ -115,13 +116,13 @@ def test_every_created_file_and_directory_is_synced(tmp_path: Path) -> None:
 def test_a_failed_call_is_reported_and_damages_nothing(
     name: str, call: str, error: str, calls: CallsByScenario, tmp_path: Path, wave_plan: bytes
 ) -> None:
-    cases = [(made, number) for made, number in calls[name] if SPELLINGS[made] == call]
+    cases = [(call_name, number) for call_name, number in calls[name] if SPELLINGS[call_name] == call]
 
-    found = endings(name, cases, f"error={error}", tmp_path, wave_plan)
+    endings = run_with_faults(name, cases, f"error={error}", tmp_path, wave_plan)
 
-    for directory, ending in found.values():
+    for directory, ending in endings.values():
         check_aftermath(directory, ending, wave_plan)
-    assert {case: ending.code for case, (_, ending) in found.items() if ending.code not in (0, REFUSED)} == {}
+    assert {case: ending.code for case, (_, ending) in endings.items() if ending.code not in (0, REFUSED)} == {}
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -129,10 +130,10 @@ def test_a_failed_call_is_reported_and_damages_nothing(
 def test_a_kill_at_any_call_damages_nothing(
     name: str, call: str, calls: CallsByScenario, tmp_path: Path, wave_plan: bytes
 ) -> None:
-    cases = [(made, number) for made, number in calls[name] if SPELLINGS[made] == call]
+    cases = [(call_name, number) for call_name, number in calls[name] if SPELLINGS[call_name] == call]
 
-    found = endings(name, cases, "signal=KILL", tmp_path, wave_plan)
+    endings = run_with_faults(name, cases, "signal=KILL", tmp_path, wave_plan)
 
-    assert {case: ending.code for case, (_, ending) in found.items() if ending.code != -9} == {}
-    for directory, ending in found.values():
+    assert {case: ending.code for case, (_, ending) in endings.items() if ending.code != -9} == {}
+    for directory, ending in endings.values():
         check_aftermath(directory, ending, wave_plan)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.aftermath import Acknowledged, check_unfinished, entries_in, resume_and_seal, verified
+from faults.aftermath import Acknowledged, check_unfinished, entries_in, resume_and_seal, verification_report
 from faults.numbered import append_numbered
 from faults.process import Acknowledge, Process
 from forum_runner.errors import UsageError
@@ -19,17 +19,17 @@ from forum_runner.ledger import Body, LedgerBrokenError, LedgerWriter, Verdict, 
 
 pytestmark = pytest.mark.requirement("LEDGER-WRITE-004", "LEDGER-TORN-001", "LEDGER-TORN-002")
 
-LIMITS = range(400, 12_000, 331)
+FILE_SIZE_LIMITS = range(400, 12_000, 331)
 
 
-def with_bodies(ledger: LedgerWriter, number: int) -> int:
+def append_with_bodies(ledger: LedgerWriter, number: int) -> int:
     seq: int = append_numbered(ledger.append, number)
     return seq
 
 
-def without_bodies(ledger: LedgerWriter, number: int) -> int:
-    """Append a multiple of five, which has no bodies, so that only the ledger file grows."""
-    return with_bodies(ledger, 5 * number)
+def append_without_bodies(ledger: LedgerWriter, number: int) -> int:
+    """Append only numbers that are multiples of five: they have no bodies, so that only the ledger file grows."""
+    return append_with_bodies(ledger, 5 * number)
 
 
 def write_until_full(directory: Path, append: Callable[[LedgerWriter, int], int], acknowledge: Acknowledge) -> None:
@@ -41,7 +41,7 @@ def write_until_full(directory: Path, append: Callable[[LedgerWriter, int], int]
     with pytest.raises(LedgerBrokenError):
         for number in count(1):
             seq = append(ledger, number)
-            acknowledge(seq, number if append is with_bodies else 5 * number)
+            acknowledge(seq, number if append is append_with_bodies else 5 * number)
     with pytest.raises(LedgerBrokenError):
         ledger.append("x-more")
     with pytest.raises(LedgerBrokenError):
@@ -52,15 +52,15 @@ def write_until_full(directory: Path, append: Callable[[LedgerWriter, int], int]
 def check_can_be_resumed(directory: Path, acknowledged: Acknowledged) -> None:
     if not directory.joinpath("ledger.jsonl").exists():
         create_ledger(directory).close()
-    assert verified(directory).verdict is Verdict.INCOMPLETE
+    assert verification_report(directory).verdict is Verdict.INCOMPLETE
     resume_and_seal(directory, acknowledged)
 
 
-@pytest.mark.parametrize("append", [with_bodies, without_bodies])
+@pytest.mark.parametrize("append", [append_with_bodies, append_without_bodies])
 def test_a_file_size_limit_breaks_the_writer_but_not_the_ledger(
     tmp_path: Path, append: Callable[[LedgerWriter, int], int]
 ) -> None:
-    for limit in LIMITS:
+    for limit in FILE_SIZE_LIMITS:
         directory = tmp_path / str(limit)
 
         def work(acknowledge: Acknowledge, limit: int = limit, directory: Path = directory) -> None:
@@ -75,13 +75,13 @@ def test_a_file_size_limit_breaks_the_writer_but_not_the_ledger(
 def test_a_large_body_that_does_not_fit_breaks_the_writer_but_not_the_ledger(tmp_path: Path) -> None:
     large = bytes(1_100_001)
     # The limit falls into the header, the data or the padding, or after all three.
-    for room in (0, 100, 512, 600_000, 512 + len(large), 512 + len(large) + 100, 512 + len(large) + 512):
-        directory = tmp_path / str(room)
+    for free_bytes in (0, 100, 512, 600_000, 512 + len(large), 512 + len(large) + 100, 512 + len(large) + 512):
+        directory = tmp_path / str(free_bytes)
 
-        def work(acknowledge: Acknowledge, room: int = room, directory: Path = directory) -> None:
+        def work(acknowledge: Acknowledge, free_bytes: int = free_bytes, directory: Path = directory) -> None:
             ledger = create_ledger(directory)
-            acknowledge(with_bodies(ledger, 1), 1)
-            limit = directory.joinpath("bodies.tar").stat().st_size + room
+            acknowledge(append_with_bodies(ledger, 1), 1)
+            limit = directory.joinpath("bodies.tar").stat().st_size + free_bytes
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
             with pytest.raises(LedgerBrokenError):
                 for _ in range(2):
@@ -123,14 +123,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(disk)]
     if os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("mounting a small disk needs root")
+        pytest.skip("mounting a small disk requires root")
     try:
         yield disk
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
 
-@pytest.mark.parametrize("append", [with_bodies, without_bodies])
+@pytest.mark.parametrize("append", [append_with_bodies, append_without_bodies])
 def test_a_full_disk_breaks_the_writer_but_not_the_ledger(
     small_disk: Path, append: Callable[[LedgerWriter, int], int]
 ) -> None:
@@ -139,10 +139,10 @@ def test_a_full_disk_breaks_the_writer_but_not_the_ledger(
     acknowledged = Process(lambda acknowledge: write_until_full(directory, append, acknowledge)).finish()
 
     assert len(acknowledged) > 5
-    assert verified(directory).verdict is Verdict.INCOMPLETE
+    assert verification_report(directory).verdict is Verdict.INCOMPLETE
     with pytest.raises(LedgerBrokenError, match="No space left on device"):
         resume_and_seal(directory)
-    assert verified(directory).verdict is Verdict.INCOMPLETE
+    assert verification_report(directory).verdict is Verdict.INCOMPLETE
 
     subprocess.run(["mount", "-o", "remount,size=1m", str(small_disk)], check=True)
     check_can_be_resumed(directory, acknowledged)

@@ -19,10 +19,10 @@ from faults.numbered import append_numbered
 from faults.process import Acknowledge, Process
 from forum_runner.ledger import Durability, LedgerBrokenError, create_ledger
 
-LEDGERS = 40 * int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
-INTERRUPTS = 15
+LEDGER_COUNT = 40 * int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
+INTERRUPTS_PER_LEDGER = 15
 
-moments = random.Random()  # noqa: S311 - no secret
+rng = random.Random()  # noqa: S311 - no secret
 
 
 def raise_keyboard_interrupt(_number: int, frame: FrameType | None) -> None:
@@ -46,12 +46,12 @@ def write_through_interrupts(directory: Path, acknowledge: Acknowledge) -> None:
 
 @pytest.mark.requirement("LEDGER-WRITE-004")
 def test_a_ledger_can_be_resumed_after_interrupts_at_any_moment(tmp_path: Path) -> None:
-    for number in range(LEDGERS):
+    for number in range(LEDGER_COUNT):
         directory = tmp_path / str(number)
         process = Process(partial(write_through_interrupts, directory))
         process.wait_until_working()
-        for _ in range(INTERRUPTS):
-            time.sleep(moments.uniform(0, 0.001))
+        for _ in range(INTERRUPTS_PER_LEDGER):
+            time.sleep(rng.uniform(0, 0.001))
             os.kill(process.pid, signal.SIGINT)
 
         acknowledged = process.kill(after_s=0.001)

@@ -13,7 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from faults.aftermath import bytes_in, check_kept, check_unfinished, check_valid, entries_in, resume_and_seal, seal
+from faults.aftermath import (
+    bytes_in,
+    check_acknowledged,
+    check_unfinished,
+    check_valid,
+    entries_in,
+    resume_and_seal,
+    seal,
+)
 from faults.busy_writers import (
     APPENDERS,
     answer_forever,
@@ -32,16 +40,16 @@ ROUNDS = int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
 KILLS = 8 * ROUNDS
 SECRETS = 25
 
-moments = random.Random()  # noqa: S311 - no secret
+rng = random.Random()  # noqa: S311 - no secret
 
 
-def created(directory: Path) -> Path:
+def create_empty_ledger(directory: Path) -> Path:
     create_ledger(directory, durability=Durability.NONE).close()
     return directory
 
 
 def kill_repeatedly(
-    directory: Path, work: Callable[[int, Acknowledge], None], besides: frozenset[str] = frozenset()
+    directory: Path, work: Callable[[int, Acknowledge], None], allowed_codes: frozenset[str] = frozenset()
 ) -> list[tuple[int, int]]:
     """Start a process on the ledger, kill it and check the ledger, several times in a row."""
     acknowledged: list[tuple[int, int]] = []
@@ -49,8 +57,8 @@ def kill_repeatedly(
         process = Process(partial(work, 10_000 * kill))
         if kill % 4:
             process.wait_until_working()
-        acknowledged += process.kill(after_s=moments.uniform(0, 0.008))
-        check_unfinished(directory, besides=besides)
+        acknowledged += process.kill(after_s=rng.uniform(0, 0.008))
+        check_unfinished(directory, allowed_codes=allowed_codes)
     return acknowledged
 
 
@@ -58,7 +66,7 @@ def kill_repeatedly(
 @pytest.mark.parametrize("durability", Durability)
 @pytest.mark.parametrize("writers", APPENDERS)
 def test_killed_writers_lose_no_acknowledged_entry(tmp_path: Path, writers: str, durability: Durability) -> None:
-    directory = created(tmp_path / "run")
+    directory = create_empty_ledger(tmp_path / "run")
 
     def work(first: int, acknowledge: Acknowledge) -> None:
         APPENDERS[writers](directory, durability, first, acknowledge)
@@ -71,7 +79,7 @@ def test_killed_writers_lose_no_acknowledged_entry(tmp_path: Path, writers: str,
 
 @pytest.mark.requirement("LEDGER-DIR-002", "LEDGER-TORN-002")
 def test_a_copy_missing_after_a_kill_is_written_when_the_next_process_seals(tmp_path: Path) -> None:
-    directory = created(tmp_path / "run")
+    directory = create_empty_ledger(tmp_path / "run")
 
     acknowledged = kill_repeatedly(directory, partial(answer_forever, directory))
 
@@ -83,35 +91,35 @@ def test_a_copy_missing_after_a_kill_is_written_when_the_next_process_seals(tmp_
 
 
 @pytest.mark.requirement("LEDGER-SEAL-002", "LEDGER-TORN-002")
-def test_a_killed_seal_is_repeated_when_the_ledger_is_reopened(tmp_path: Path) -> None:
-    directory = created(tmp_path / "run")
+def test_a_seal_interrupted_by_a_kill_is_repeated_when_the_ledger_is_reopened(tmp_path: Path) -> None:
+    directory = create_empty_ledger(tmp_path / "run")
 
     acknowledged = kill_repeatedly(directory, partial(seal_forever, directory))
 
     with open_ledger(directory) as ledger:
         assert ledger.is_sealed
     check_valid(directory)
-    check_kept(directory, acknowledged)
+    check_acknowledged(directory, acknowledged)
 
 
 @pytest.mark.requirement("LEDGER-TORN-002")
-def test_a_killed_repair_is_repeated_when_the_ledger_is_reopened(tmp_path: Path) -> None:
-    directory = created(tmp_path / "run")
+def test_a_repair_interrupted_by_a_kill_is_repeated_when_the_ledger_is_reopened(tmp_path: Path) -> None:
+    directory = create_empty_ledger(tmp_path / "run")
 
     kill_repeatedly(directory, lambda _, acknowledge: repair_forever(directory, acknowledge))
 
     resume_and_seal(directory)
-    named = {
+    recorded = {
         f"torn/{torn['file']}.{torn['digest']}"
         for entry in entries_in(directory)
         if entry["kind"] == "run.repaired"
         for torn in entry["data"]["torn"]
     }
-    assert named == {name for name in bytes_in(directory) if name.startswith("torn/") and "/." not in name}
+    assert recorded == {name for name in bytes_in(directory) if name.startswith("torn/") and "/." not in name}
 
 
 @pytest.mark.requirement("LEDGER-REDACT-001", "LEDGER-TORN-002")
-def test_a_killed_redaction_is_completed_when_the_ledger_is_reopened(
+def test_a_redaction_interrupted_by_a_kill_is_completed_when_the_ledger_is_reopened(
     tmp_path: Path,
 ) -> None:
     directory = tmp_path / "run"
@@ -127,8 +135,8 @@ def test_a_killed_redaction_is_completed_when_the_ledger_is_reopened(
     while remaining:
         process = Process(partial(redact_all, directory, remaining))
         process.wait_until_working()
-        acknowledged = process.kill(after_s=moments.uniform(0, 0.01)) if len(remaining) > 4 else process.finish()
-        check_unfinished(directory, besides=frozenset({"L306"}))
+        acknowledged = process.kill(after_s=rng.uniform(0, 0.01)) if len(remaining) > 4 else process.finish()
+        check_unfinished(directory, allowed_codes=frozenset({"L306"}))
         open_ledger(directory).close()
 
         check_valid(directory)
@@ -140,21 +148,21 @@ def test_a_killed_redaction_is_completed_when_the_ledger_is_reopened(
 
 
 @pytest.mark.requirement("LEDGER-WRITE-002", "LEDGER-TORN-002")
-def test_a_killed_creation_leaves_a_whole_ledger_or_none(tmp_path: Path) -> None:
+def test_a_creation_interrupted_by_a_kill_leaves_a_complete_ledger_or_none(tmp_path: Path) -> None:
     wave_plan = plan_of("two_waves")
     for kill in range(3 * KILLS):
         parent = tmp_path / str(kill)
         parent.mkdir()
         process = Process(partial(create_forever, parent, wave_plan))
-        acknowledged = process.kill(after_s=moments.uniform(0, 0.02))
+        acknowledged = process.kill(after_s=rng.uniform(0, 0.02))
 
-        whole = {int(path.parent.name) for path in parent.glob("*/ledger.jsonl") if path.stat().st_size}
-        assert whole >= {number for _, number in acknowledged}
+        complete = {int(path.parent.name) for path in parent.glob("*/ledger.jsonl") if path.stat().st_size}
+        assert complete >= {number for _, number in acknowledged}
         for directory in parent.iterdir():
-            finish_creation(directory, wave_plan, is_created=int(directory.name) in whole)
+            check_after_creation(directory, wave_plan, is_created=int(directory.name) in complete)
 
 
-def finish_creation(directory: Path, wave_plan: bytes, *, is_created: bool) -> None:
+def check_after_creation(directory: Path, wave_plan: bytes, *, is_created: bool) -> None:
     if is_created:
         check_unfinished(directory)
         resume_and_seal(directory)

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from acceptance.workflow_folder import MODEL, Folder, ask, bytes_in, check_valid
-from faults.injection import calls_of, require_strace, run_with_fault
+from faults.injection import require_strace, run_with_fault, system_calls
 from faults.process import REFUSED, Work
 from forum_runner import api
 from forum_runner.api import ResumeRequest, RunRequest, Workspace
 from forum_runner.app.invocation import INVOCATION, read_invocation
 from forum_runner.errors import UsageError
 
-# test_run_kills.py covers later kills.
-_ENTRIES = 3
+# test_run_kills.py covers kills after this number of entries.
+_LAST_START_ENTRY = 3
 
 Calls = list[tuple[str, int]]
 
@@ -36,7 +36,7 @@ def run_once(workflow: RunRequest, out: Path) -> None:
     asyncio.run(api.run(Workspace.at(out.parent), replace(workflow, out=out)))
 
 
-def start(workflow: RunRequest, out: Path) -> Work:
+def run_in_process(workflow: RunRequest, out: Path) -> Work:
     def work(_acknowledge: object) -> None:
         run_once(workflow, out)
 
@@ -45,14 +45,14 @@ def start(workflow: RunRequest, out: Path) -> Work:
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory, workflow: RunRequest) -> Calls:
-    """The system calls on the run directory. A run is made before, so that its modules are loaded."""
+    """The system calls of a run on its directory. An earlier run loads the modules."""
     require_strace()
     run_once(workflow, tmp_path_factory.mktemp("loaded") / "run")
     parent = tmp_path_factory.mktemp("counted")
-    return list(calls_of(start(workflow, parent / "run"), parent, parent / "log"))
+    return list(system_calls(run_in_process(workflow, parent / "run"), parent, parent / "log"))
 
 
-def entries_in(out: Path) -> int:
+def entry_count(out: Path) -> int:
     ledger = out / "ledger.jsonl"
     return ledger.read_bytes().count(b"\n") if ledger.exists() else 0
 
@@ -62,17 +62,17 @@ def test_a_start_killed_at_any_call_is_resumed_or_repeated(tmp_path: Path, workf
     for call, number in calls:
         out = tmp_path / f"{call}-{number}" / "run"
         out.parent.mkdir()
-        ending = run_with_fault(start(workflow, out), call, number, "signal=KILL")
+        ending = run_with_fault(run_in_process(workflow, out), call, number, "signal=KILL")
         assert ending.code == -9
-        entries = entries_in(out)
-        if entries > _ENTRIES:
+        entries = entry_count(out)
+        if entries > _LAST_START_ENTRY:
             continue
         if entries:
             assert read_invocation(out).root == workflow.root
             asyncio.run(api.resume(Workspace.at(out), ResumeRequest(str(out))))
         else:
             leftovers.add(tuple(sorted(name.partition(".json.")[0] for name in bytes_in(out))) if out.exists() else ())
-            if not starts_again(workflow, out):
+            if not try_to_start_again(workflow, out):
                 continue
         check_valid(out)
 
@@ -80,8 +80,9 @@ def test_a_start_killed_at_any_call_is_resumed_or_repeated(tmp_path: Path, workf
     assert ("bodies.tar", "invocation.json", "ledger.jsonl") in leftovers
 
 
-def starts_again(workflow: RunRequest, out: Path) -> bool:
-    """Start the run again. Bodies without an entry that names them are refused: they could belong to another run."""
+def try_to_start_again(workflow: RunRequest, out: Path) -> bool:
+    """Start the run again and return whether it starts. Bodies without an entry are refused: they could belong to a
+    different run."""
     try:
         run_once(workflow, out)
     except UsageError as error:
@@ -99,7 +100,7 @@ def test_a_failed_start_leaves_a_directory_where_a_run_can_start(
     for call, number in calls:
         out = tmp_path / f"{call}-{number}" / "run"
         out.parent.mkdir()
-        ending = run_with_fault(start(workflow, out), call, number, f"error={error}")
+        ending = run_with_fault(run_in_process(workflow, out), call, number, f"error={error}")
         assert ending.code in (0, REFUSED), (call, number)
-        if entries_in(out) == 0 and starts_again(workflow, out):
+        if entry_count(out) == 0 and try_to_start_again(workflow, out):
             check_valid(out)

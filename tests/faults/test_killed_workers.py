@@ -28,17 +28,25 @@ WORKER = b"forum_runner.execute.engines.worker"
 # Each program first records its task and attempt.
 _RECORD_EFFECT = 'read -r me; test -n "$me" || exit 9; printf "%s\\n" "$me" >> effects'
 ROSTER: dict[str, Any] = {
-    "adapters": {"shell": {**SHELL["adapters"]["shell"], "env": ["PATH", "KEY"]}, "faulty": {"type": "x-faulty"}},
+    "adapters": {
+        "shell": {**SHELL["adapters"]["shell"], "env": ["PATH", "RUN_MARKER"]},
+        "faulty": {"type": "x-faulty"},
+    },
     "agents": {**SHELL["agents"], "faulty": {"adapter": "faulty"}},
+}
+POLICY = {
+    "engine": "process",
+    "on_failure": "continue",
+    "allow": {"commands": ["sh"], "env": ["PATH", "RUN_MARKER"]},
 }
 FAST_RETRY = {"attempts": 2, "backoff": "10ms", "max_backoff": "10ms"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    """Every process that a run starts has KEY in its environment, which makes leftovers easy to find."""
+    """A folder for runs. All processes of a run have RUN_MARKER in their environment, to find leftovers."""
     install_adapters(tmp_path / "packages", monkeypatch)
-    return Folder(tmp_path / "work", {"PYTHONPATH": os.pathsep.join(sys.path), "KEY": str(tmp_path)})
+    return Folder(tmp_path / "work", {"PYTHONPATH": os.pathsep.join(sys.path), "RUN_MARKER": str(tmp_path)})
 
 
 def faulty(behavior: str, **fields: Any) -> dict[str, Any]:
@@ -59,8 +67,8 @@ def tasks() -> dict[str, Any]:
         "leaks-process": faulty("leak_process", idempotent=True),
         "crashes": faulty("crash"),
         "crashes-again": faulty("crash", idempotent=True),
-        "exits": faulty("exit"),
-        "leaves": faulty("leave", idempotent=True),
+        "raises-system-exit": faulty("raise_system_exit"),
+        "exits": faulty("exit_immediately", idempotent=True),
         "forks": faulty("fork_and_crash", idempotent=True),
         "returns-twice": faulty("fork_and_return", idempotent=True),
         "writes-garbage": faulty("write_garbage"),
@@ -69,7 +77,7 @@ def tasks() -> dict[str, Any]:
 
 
 def workers_below(runner: int) -> list[int]:
-    """Find the workers among the descendants of a process."""
+    """Return the process ids of the workers among the descendants of a process."""
     parents: dict[int, int] = {}
     commands: dict[int, bytes] = {}
     for path in Path("/proc").iterdir():
@@ -103,7 +111,7 @@ def kill_workers(process: subprocess.Popen[bytes], rng: random.Random, max_kills
 @pytest.mark.parametrize("number", range(2 * ROUNDS))
 def test_a_run_whose_workers_are_killed_is_valid_and_complete(folder: Folder, number: int) -> None:
     rng = random.Random(f"{SEED}/{number}")  # noqa: S311 - no secret
-    folder.write(tasks(), roster=ROSTER, policy={"engine": "process", "on_failure": "continue", "max_parallel": 3})
+    folder.write(tasks(), roster=ROSTER, policy={**POLICY, "max_parallel": 3})
 
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "none")
     killed = kill_workers(process, rng, max_kills=8)
@@ -115,11 +123,11 @@ def test_a_run_whose_workers_are_killed_is_valid_and_complete(folder: Folder, nu
     assert_attempts(folder)
     ends = folder.task_states()
     assert ends["crashes"] == ends["writes-garbage"] == "failed: error"
-    assert_nothing_is_left(folder)
+    assert_no_process_remains(folder)
 
 
 def assert_attempts(folder: Folder) -> None:
-    """Check that every attempt ended once, and that none ran its program twice or without being recorded as started."""
+    """Assert that every attempt ended once, and that none ran its program twice or was not recorded as started."""
     started = Counter(
         (entry["data"]["task"], entry["data"]["attempt"]) for entry in folder.entries("run", "task.started")
     )
@@ -134,21 +142,21 @@ def assert_attempts(folder: Folder) -> None:
     assert effects.keys() <= started.keys()
 
 
-def assert_nothing_is_left(folder: Folder) -> None:
-    """Assert that no process of the run is left. Wardens may need a moment to end leftover processes."""
+def assert_no_process_remains(folder: Folder) -> None:
+    """Assert that no process of the run remains. Wardens may need a moment to end leftover processes."""
     deadline_s = time.monotonic() + 20
-    while (left := processes_with(str(folder.path.parent))) and time.monotonic() < deadline_s:
+    while (remaining := processes_with(str(folder.path.parent))) and time.monotonic() < deadline_s:
         time.sleep(0.1)
-    assert left == []
+    assert remaining == []
 
 
-def test_a_killed_runner_leaves_nothing_behind_and_can_be_resumed(folder: Folder) -> None:
+def test_a_killed_runner_leaves_no_process_and_its_run_can_be_resumed(folder: Folder) -> None:
     slow = {
         "slow": sh(f"{_RECORD_EFFECT}; sleep 100"),
         "blocks": faulty("block 100"),
         "stubborn": faulty("block_ignoring_signals"),
     }
-    folder.write(slow, roster=ROSTER, policy={"engine": "process", "on_failure": "continue"})
+    folder.write(slow, roster=ROSTER, policy=POLICY)
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "none")
     deadline_s = time.monotonic() + PATIENCE_S
     while not folder.lines("effects") or len(workers_below(process.pid)) < 3:
@@ -159,7 +167,7 @@ def test_a_killed_runner_leaves_nothing_behind_and_can_be_resumed(folder: Folder
     process.kill()
     process.communicate()
 
-    assert_nothing_is_left(folder)
+    assert_no_process_remains(folder)
     resumed = folder.start("resume", "run", "--progress", "none")
     _, err = resumed.communicate(timeout=PATIENCE_S)
     assert resumed.returncode == 1, err

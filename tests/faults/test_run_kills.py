@@ -1,6 +1,6 @@
 """Killing `forum run` and `forum resume` repeatedly, at any moment, loses no work and repeats none.
 
-FORUM_FAULT_ROUNDS multiplies the number of runs, FORUM_FAULT_SEED changes the moments.
+FORUM_FAULT_ROUNDS multiplies the number of runs, FORUM_FAULT_SEED changes when `forum` is killed.
 """
 
 from __future__ import annotations
@@ -51,29 +51,29 @@ def step(stdout: str = "done", work_s: float = 0.02, **fields: Any) -> dict[str,
     return sh(f"{_RECORD_EFFECT}; sleep {work_s}; echo '{stdout}'", idempotent=True, **fields)
 
 
-def after(*tasks: str) -> list[dict[str, str]]:
+def order_edges(*tasks: str) -> list[dict[str, str]]:
     return [{"task": task, "edge": "order"} for task in tasks]
 
 
 def tasks() -> Mapping[str, Any]:
     """Return twelve tasks: chains, joins, one whose first attempt fails, one with an instance per list item."""
     first_fails = f'{_RECORD_EFFECT}; case "$me" in *\'"attempt":1,\'*) exit 1;; esac; sleep 0.02; echo done'
-    quick = {"attempts": 2, "backoff": "10ms", "max_backoff": "10ms"}
+    fast_retry = {"attempts": 2, "backoff": "10ms", "max_backoff": "10ms"}
     numbers = {"type": "array", "items": {"type": "integer"}}
     each = {"task": "list", "as": "item", "max": 5}
     return {
         "fetch": step(),
         "list": step("[1, 2, 3]", output=numbers),
-        "flaky": sh(first_fails, idempotent=True, retry=quick),
-        "lint": step(needs=after("fetch")),
+        "flaky": sh(first_fails, idempotent=True, retry=fast_retry),
+        "lint": step(needs=order_edges("fetch")),
         "each": step(foreach=each),
         "sum": step(needs=["each"]),
-        "slow": step(work_s=0.15, needs=after("fetch")),
+        "slow": step(work_s=0.15, needs=order_edges("fetch")),
         "checked": step(needs=["lint"], accept=[{"command": ["sh", "-c", "grep -q done"]}]),
         "secretive": step(needs=["flaky"], sensitive=True),
         "join": step(needs=["sum", "slow", "checked"]),
         "tolerated": sh(f"{_RECORD_EFFECT}; exit 1", idempotent=True, allow_failure=True),
-        "last": step(needs=["join", *after("secretive", "tolerated")]),
+        "last": step(needs=["join", *order_edges("secretive", "tolerated")]),
     }
 
 
@@ -88,15 +88,15 @@ def effects_in(folder: Folder) -> Effects:
     return Counter((effect["task"], effect["attempt"]) for effect in effects)
 
 
-def finished_ok(folder: Folder) -> set[str]:
+def succeeded_tasks(folder: Folder) -> set[str]:
     if not (folder.path / "run/ledger.jsonl").exists():
         return set()
     ended = folder.entries("run", "task.finished")
     return {entry["data"]["task"] for entry in ended if entry["data"]["status"] == "ok"}
 
 
-def check_record(folder: Folder) -> None:
-    """Check that every attempt that took place was recorded, and that none took place twice."""
+def check_attempts(folder: Folder) -> None:
+    """Check that every attempt that ran its program is recorded, and that none ran it twice."""
     effects = effects_in(folder)
     recorded = {(entry["data"]["task"], entry["data"]["attempt"]) for entry in folder.entries("run", "task.started")}
 
@@ -110,7 +110,7 @@ def check_is_not_damaged(directory: Path) -> None:
     assert [finding for finding in report.findings if finding.code not in UNFINISHED_CODES] == []
 
 
-def kill_when(process: subprocess.Popen[bytes], ledger: Path, lines: int, after_s: float) -> bool:
+def kill_after_growth(process: subprocess.Popen[bytes], ledger: Path, lines: int, after_s: float) -> bool:
     """Kill the process `after_s` seconds after the ledger grew by `lines`. Return False if it had ended before."""
     before = _lines_in(ledger)
     deadline_s = time.monotonic() + PATIENCE_S
@@ -130,24 +130,24 @@ def _lines_in(ledger: Path) -> int:
         return 0
 
 
-class Kills:
-    """Kill `forum` at random moments, and remember the finished tasks at each kill."""
+class Killer:
+    """Kills `forum` at random moments, and remembers the finished tasks at each kill."""
 
-    def __init__(self, folder: Folder, moments: random.Random) -> None:
+    def __init__(self, folder: Folder, rng: random.Random) -> None:
         self._folder = folder
-        self._moments = moments
+        self._rng = rng
         self._ledger = folder.path / "run/ledger.jsonl"
         self._finished: list[dict[str, int]] = []
 
     def kill(self, *arguments: str) -> bool:
         """Start and kill `forum`. Return False if it ended before it could be killed."""
         process = self._folder.start(*arguments, "--progress", "none")
-        if not kill_when(process, self._ledger, self._moments.randrange(24), self._moments.uniform(0, 0.03)):
+        if not kill_after_growth(process, self._ledger, self._rng.randrange(24), self._rng.uniform(0, 0.03)):
             return False
         if self.has_ledger:
             check_is_not_damaged(self._ledger.parent)
             started = self._folder.attempt_counts()
-            self._finished.append({task: started[task] for task in finished_ok(self._folder)})
+            self._finished.append({task: started[task] for task in succeeded_tasks(self._folder)})
         return True
 
     @property
@@ -170,22 +170,22 @@ class Kills:
 def test_a_run_killed_repeatedly_does_and_records_everything_once(
     folder: Folder, dispatch: str, durability: str, number: int
 ) -> None:
-    moments = random.Random(f"{SEED}/{dispatch}/{durability}/{number}")  # noqa: S311 - no secret
+    rng = random.Random(f"{SEED}/{dispatch}/{durability}/{number}")  # noqa: S311 - no secret
     folder.write(tasks(), policy={"dispatch": dispatch, "durability": durability, "max_parallel": 3})
-    kills = Kills(folder, moments)
+    killer = Killer(folder, rng)
 
     arguments: tuple[str, ...] = ("run", "workflow.yaml", "--out", "run")
     for _ in range(KILLS):
-        if not kills.kill(*arguments) or kills.is_sealed:
+        if not killer.kill(*arguments) or killer.is_sealed:
             break
-        if kills.has_ledger:
+        if killer.has_ledger:
             arguments = ("resume", "run")
     else:
         ended = folder.forum(*arguments, "--progress", "none")
         assert ended.code == 0, ended
 
-    check_record(folder)
-    kills.check_no_finished_task_ran_again()
+    check_attempts(folder)
+    killer.check_no_finished_task_ran_again()
     check_valid(folder.path / "run")
     assert {task: state for task, state in folder.task_states().items() if state != "passed"} == {
         "tolerated": "tolerated: error"
@@ -221,7 +221,7 @@ def test_a_run_killed_before_its_first_task_can_be_resumed(folder: Folder) -> No
     folder.write({"only": step()}, policy={"durability": "each"})
     for _ in range(5 * ROUNDS):
         process = folder.start("run", "workflow.yaml", "--out", "run")
-        kill_when(process, folder.path / "run/ledger.jsonl", 1, 0)
+        kill_after_growth(process, folder.path / "run/ledger.jsonl", 1, 0)
 
         ended = folder.forum("resume", "run")
 
@@ -230,7 +230,7 @@ def test_a_run_killed_before_its_first_task_can_be_resumed(folder: Folder) -> No
         (folder.path / "run").rename(folder.path / f"run-{process.pid}")
 
 
-def virtual(folder: Folder) -> Path:
+def make_virtual_run(folder: Folder) -> Path:
     """Make a run in virtual time that covers most kinds of entries."""
     roster = {
         "adapters": {name: {**MODEL["adapters"]["model"], "model": name} for name in ("small", "large")},
@@ -272,7 +272,7 @@ def virtual(folder: Folder) -> Path:
 
 def test_a_run_cut_after_any_entry_resumes_to_the_same_outcome(folder: Folder) -> None:
     """A write of several entries may be cut anywhere, and the run can be resumed after any of them."""
-    whole = virtual(folder)
+    whole = make_virtual_run(folder)
     ends = folder.task_states("whole")
     size = len(folder.entries("whole"))
     kinds = {entry["kind"] for entry in folder.entries("whole")}

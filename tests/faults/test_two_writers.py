@@ -1,4 +1,4 @@
-"""A ledger has one writer. A second one is refused at once, and the lock ends with the process."""
+"""A ledger has one writer. A second one is refused immediately, and the lock is released when the process ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.aftermath import check_kept, check_valid, entries_in, resume_and_seal
+from faults.aftermath import check_acknowledged, check_valid, entries_in, resume_and_seal
 from faults.numbered import append_numbered
 from faults.process import Acknowledge, Process
 from forum_runner.errors import ForumError
@@ -60,10 +60,10 @@ def test_only_one_of_many_processes_creates_the_ledger(tmp_path: Path) -> None:
             acknowledge(append_numbered(ledger.append, number), number)
 
     processes = [Process(partial(work, number)) for number in range(1, 9)]
-    ended = [process.end() for process in processes]
+    endings = [process.wait() for process in processes]
 
-    acknowledged = [pair for pairs, _ in ended for pair in pairs]
-    assert [code for _, code in ended].count(0) == len(acknowledged) == 1
+    acknowledged = [pair for pairs, _ in endings for pair in pairs]
+    assert [code for _, code in endings].count(0) == len(acknowledged) == 1
     resume_and_seal(tmp_path / "run", acknowledged)
 
 
@@ -81,17 +81,17 @@ def test_a_failed_creation_removes_nothing_from_another_writers_ledger(tmp_path:
         failing = [Process(partial(fail_to_create_forever, directory)) for _ in range(2)]
         for process in failing:
             process.wait_until_working()
-        with create_once_free(directory) as ledger:
+        with create_when_unlocked(directory) as ledger:
             acknowledged = [(append_numbered(ledger.append, item), item) for item in range(1, 30)]
             ledger.seal("passed")
         for process in failing:
             process.kill()
 
         check_valid(directory)
-        check_kept(directory, acknowledged)
+        check_acknowledged(directory, acknowledged)
 
 
-def create_once_free(directory: Path) -> LedgerWriter:
+def create_when_unlocked(directory: Path) -> LedgerWriter:
     while True:
         try:
             return create_ledger(directory, durability=Durability.NONE)

@@ -7,29 +7,29 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from ledgers import hidden, passing, stopping
+from ledgers import partly_checked_ledgers, passed_runs, unsuccessful_runs
 from ledgers.example_run import ExampleRun
 
 EXAMPLES: dict[str, Callable[[], ExampleRun]] = {
     example.__name__: example
     for example in (
-        passing.two_waves,
-        passing.eager_foreach,
-        passing.matrix_and_used_plan,
-        passing.climbing,
-        passing.gate_approved,
-        passing.crash_and_resume,
-        passing.routed,
-        passing.reused_and_skipped,
-        passing.wide,
-        stopping.gate_refused,
-        stopping.budget_stop,
-        stopping.failed_and_tolerated,
-        stopping.cancelled,
-        hidden.redacted,
-        hidden.redacted_plan,
-        hidden.own_entries,
-        hidden.bare,
+        passed_runs.two_waves,
+        passed_runs.eager_foreach,
+        passed_runs.matrix_and_used_plan,
+        passed_runs.escalated,
+        passed_runs.gate_approved,
+        passed_runs.crash_and_resume,
+        passed_runs.routed,
+        passed_runs.reused_and_skipped,
+        passed_runs.wide,
+        unsuccessful_runs.gate_refused,
+        unsuccessful_runs.budget_stop,
+        unsuccessful_runs.failed_and_tolerated,
+        unsuccessful_runs.cancelled,
+        partly_checked_ledgers.redacted,
+        partly_checked_ledgers.redacted_plan,
+        partly_checked_ledgers.user_kinds,
+        partly_checked_ledgers.no_plan,
     )
 }
 

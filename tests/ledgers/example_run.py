@@ -1,6 +1,6 @@
-"""Builds runs of compiled plans: it follows the plan, so that an example states only what happens.
+"""A builder for ledgers of runs. It takes details from the compiled plan, so that an example lists only the events.
 
-It checks nothing: a wrong sequence of calls gives an invalid ledger.
+The builder checks nothing: a wrong sequence of calls gives an invalid ledger.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from typing import Any
 
 from fake_ledger.files import RUN, Body, Files, Form, checkpoint_of, json_body
 from fake_ledger.ledger_builder import LedgerBuilder
-from ledgers.values import sources, value_of
+from ledgers.values import evaluate, source_tasks
 
 IMPLEMENTATION = {"name": "pretend-runner", "version": "1.0.0"}
 RESERVED = {"input_tokens": 400, "output_tokens": 200, "micro_usd": 0, "output_bytes": 5000}
@@ -28,7 +28,7 @@ USAGE = {
 
 @dataclass(slots=True)
 class Unit:
-    """The state of a task or an instance: the seqs of its entries, and what later entries depend on."""
+    """The state of a task or an instance that later entries refer to, including the seqs of its latest entries."""
 
     agent: str | None = None
     step: int = 0
@@ -37,18 +37,18 @@ class Unit:
     reserved: Mapping[str, int] = field(default_factory=dict)
     output: Body | None = None
     instances: int = 0
-    expanded: int | None = None
-    delivered: int | None = None
-    gate: int | None = None
-    decided: int | None = None
-    started: int | None = None
-    closed: int | None = None
-    asked: int | None = None
-    ended: int | None = None
+    expanded_seq: int | None = None
+    delivered_seq: int | None = None
+    gate_seq: int | None = None
+    decided_seq: int | None = None
+    started_seq: int | None = None
+    closed_seq: int | None = None
+    asked_seq: int | None = None
+    ended_seq: int | None = None
 
 
 class ExampleRun(LedgerBuilder):
-    """`plan` is the document of a wave plan; without one, only `x-` entries are possible."""
+    """Builds the ledger of one run. `plan` is a wave plan as JSON; without it, only `x-` entries are possible."""
 
     def __init__(self, plan: bytes | None = None, *, run_id: str = RUN, **opening: Any) -> None:
         super().__init__(json.loads(plan) if plan else None, run_id=run_id, step=timedelta(milliseconds=1250))
@@ -63,13 +63,13 @@ class ExampleRun(LedgerBuilder):
         checkpoint = checkpoint_of(self.lines(forms), run=self.run_id)
         return {**super().files(forms), "checkpoint": checkpoint, **self.torn}
 
-    def body(self, content: object, *, salted: bool = False) -> Body:
-        """A body or a text as it is, any other value as JSON."""
+    def body(self, content: object, *, is_salted: bool = False) -> Body:
+        """Convert to a body: a body stays as it is, a string becomes text, any other value JSON."""
         if isinstance(content, Body):
-            made = content
+            body = content
         else:
-            made = Body(content.encode()) if isinstance(content, str) else json_body(content)
-        return Body(made.content, made.type, self._salt()) if salted else made
+            body = Body(content.encode()) if isinstance(content, str) else json_body(content)
+        return Body(body.content, body.type, self._salt()) if is_salted else body
 
     def _salt(self) -> bytes:
         self._salts += 1
@@ -87,7 +87,7 @@ class ExampleRun(LedgerBuilder):
         return self.add("run.resumed", {"implementation": IMPLEMENTATION})
 
     def repair(self, **tails: bytes) -> int:
-        """Sets aside the torn tail of the ledger (`ledger`) or the archive (`bodies`)."""
+        """Record a repair. The tails are the torn bytes of the ledger (`ledger`) or the archive (`bodies`)."""
         files = {"ledger": "ledger.jsonl", "bodies": "bodies.tar"}
         torn = [
             {"file": files[name], "bytes": len(tail), "digest": hashlib.sha256(tail).hexdigest()}
@@ -98,7 +98,7 @@ class ExampleRun(LedgerBuilder):
         return self.add("run.repaired", {"torn": torn})
 
     def redact_body(self, seq: int, name: str, reason: str) -> int:
-        """Redacts a body that the entry with this seq refers to."""
+        """Redact a body that the entry with this seq refers to."""
         body = self.bodies[self.entries[seq]["bodies"][name]["digest"]]
         return self.redact(body, name, seq, reason=reason.encode())
 
@@ -106,15 +106,15 @@ class ExampleRun(LedgerBuilder):
         return self.units.setdefault(name, Unit())
 
     def task(self, name: str) -> Mapping[str, Any]:
-        """The plan's task of a unit. The name of an instance ends with a number in brackets."""
+        """Return the task in the plan. The name of an instance ends with a number in brackets."""
         tasks: Mapping[str, Mapping[str, Any]] = self.plan["tasks"]
         return tasks[name] if name in tasks else tasks[name.rpartition("[")[0]]
 
     def value(self, value: Mapping[str, Any]) -> Body:
-        return value_of(value, self._output, self._outputs)
+        return evaluate(value, self._output, self._outputs)
 
     def last_ended(self, value: Mapping[str, Any]) -> int:
-        return max(ended for task in sources(value) if (ended := self.unit(task).ended) is not None)
+        return max(ended for task in source_tasks(value) if (ended := self.unit(task).ended_seq) is not None)
 
     def expand(self, task: str) -> int:
         foreach = self.task(task)["foreach"]
@@ -122,13 +122,13 @@ class ExampleRun(LedgerBuilder):
         unit = self.unit(task)
         unit.instances = len(json.loads(items.content))
         data = {"task": task, "instances": unit.instances}
-        unit.expanded = self.add(
+        unit.expanded_seq = self.add(
             "task.expanded", data, bodies={"items": items}, causes=(self.last_ended(foreach["from"]),)
         )
-        return unit.expanded
+        return unit.expanded_seq
 
     def deliver(self, name: str) -> None:
-        """Delivers the values of the data edges, and to an instance its item."""
+        """Deliver the values of the data edges, and to an instance its item."""
         task = self.task(name)
         edges = {edge["as"]: edge["from"] for edge in task.get("needs", ()) if edge["edge"] == "data"}
         for edge, value in edges.items():
@@ -136,7 +136,7 @@ class ExampleRun(LedgerBuilder):
         if "foreach" in task:
             template, _, number = name.rpartition("[")
             item = {"list": [task["foreach"]["from"]], "select": f"/0/{number.rstrip(']')}"}
-            self._deliver(name, task["foreach"]["as"], self.value(item), self.unit(template).expanded)
+            self._deliver(name, task["foreach"]["as"], self.value(item), self.unit(template).expanded_seq)
 
     def route(self, name: str, agent: str, by: str = "keywords") -> int:
         self.unit(name).agent = agent
@@ -149,18 +149,18 @@ class ExampleRun(LedgerBuilder):
         if span_ms is not None:
             data["deadline"] = self.time(span_ms)
         unit = self.unit(name)
-        displayed = self.body(f"May {name} start?", salted=self.is_sensitive(name))
-        unit.gate = self.add("gate.opened", data, bodies={"displayed": displayed}, causes=(unit.delivered,))
-        return unit.gate
+        displayed = self.body(f"May {name} start?", is_salted=self.is_sensitive(name))
+        unit.gate_seq = self.add("gate.opened", data, bodies={"displayed": displayed}, causes=(unit.delivered_seq,))
+        return unit.gate_seq
 
     def decide(self, name: str, decision: str, by: str = "person", **bodies: Body) -> int:
         unit = self.unit(name)
-        assert unit.gate is not None
-        displayed = self.entries[unit.gate]["bodies"]["displayed"]["digest"]
+        assert unit.gate_seq is not None
+        displayed = self.entries[unit.gate_seq]["bodies"]["displayed"]["digest"]
         data = {"task": name, "decision": decision, "by": by, "authenticated": by == "person", "displayed": displayed}
         actor = "person:ada" if by == "person" else "runner"
-        unit.decided = self.add("gate.decided", data, bodies=bodies, causes=(unit.gate,), actor=actor)
-        return unit.decided
+        unit.decided_seq = self.add("gate.decided", data, bodies=bodies, causes=(unit.gate_seq,), actor=actor)
+        return unit.decided_seq
 
     def start(self, name: str, **reserved: int) -> int:
         unit = self.unit(name)
@@ -170,20 +170,20 @@ class ExampleRun(LedgerBuilder):
         agent, tier, adapter = self._worker(name)
         fingerprint = hashlib.sha256(f"{name} {tier}".encode()).hexdigest()
         data = {"task": name, "attempt": unit.attempts, "agent": agent, "tier": tier, "adapter": adapter}
-        prompt = self.body(f"{name}, attempt {unit.attempts}", salted=self.is_sensitive(name))
-        unit.started = self.add(
+        prompt = self.body(f"{name}, attempt {unit.attempts}", is_salted=self.is_sensitive(name))
+        unit.started_seq = self.add(
             "task.started",
             {**data, "fingerprint": fingerprint, "reserved": unit.reserved},
             bodies={"prompt": prompt},
-            causes=(unit.delivered, unit.decided) if unit.attempts == 1 else (unit.closed,),
+            causes=(unit.delivered_seq, unit.decided_seq) if unit.attempts == 1 else (unit.closed_seq,),
         )
         self.totals["calls"] += 1
-        return unit.started
+        return unit.started_seq
 
     def finish(self, name: str, output: object, **usage: int) -> int:
-        made = self.body(output, salted=self.is_sensitive(name))
-        self.unit(name).output = made
-        return self._close(name, {"status": "ok"}, {"output": made}, usage)
+        body = self.body(output, is_salted=self.is_sensitive(name))
+        self.unit(name).output = body
+        return self._close(name, {"status": "ok"}, {"output": body}, usage)
 
     def fail(self, name: str, error: str, **usage: int) -> int:
         detail = Body(f"{name}: {error}".encode())
@@ -196,17 +196,17 @@ class ExampleRun(LedgerBuilder):
         unit = self.unit(name)
         self.totals.update(unit.reserved)
         data = {"task": name, "attempt": unit.attempts}
-        unit.closed = self.add("task.lost", data, causes=(unit.started,))
-        return unit.closed
+        unit.closed_seq = self.add("task.lost", data, causes=(unit.started_seq,))
+        return unit.closed_seq
 
     def reuse(self, name: str, output: object, **data: Any) -> int:
         unit = self.unit(name)
-        unit.output = self.body(output, salted=self.is_sensitive(name))
+        unit.output = self.body(output, is_salted=self.is_sensitive(name))
         facts = {"task": name, "fingerprint": hashlib.sha256(name.encode()).hexdigest(), **data}
-        return self.add("task.reused", facts, bodies={"output": unit.output}, causes=(unit.delivered,))
+        return self.add("task.reused", facts, bodies={"output": unit.output}, causes=(unit.delivered_seq,))
 
     def ask(self, name: str, **reserved: int) -> int:
-        """Starts the next check, by a command or an agent."""
+        """Start the next check, which is a command or an agent."""
         unit = self.unit(name)
         unit.reserved = RESERVED | reserved
         data = {**self._check(name), "reserved": unit.reserved}
@@ -215,16 +215,18 @@ class ExampleRun(LedgerBuilder):
             tier = self.plan["agents"][agent]["tier"]
             data |= {"agent": agent, "tier": tier, "adapter": self.plan["agents"][agent]["adapters"][tier]}
             self.totals["calls"] += 1
-        unit.asked = self.add("verdict.asked", data, bodies={"prompt": Body(b"does it hold?")}, causes=(unit.closed,))
-        return unit.asked
+        unit.asked_seq = self.add(
+            "verdict.asked", data, bodies={"prompt": Body(b"does it hold?")}, causes=(unit.closed_seq,)
+        )
+        return unit.asked_seq
 
     def judge(self, name: str, verdict: str = "pass", **usage: int) -> int:
-        """Ends the check in progress, or makes a check by schema."""
+        """End the check in progress, or make a schema check, which has no start."""
         unit = self.unit(name)
         data = {**self._check(name), "verdict": verdict}
-        cause = unit.closed
+        cause = unit.closed_seq
         if data["by"] != "schema":
-            cause = unit.asked
+            cause = unit.asked_seq
             data["usage"] = USAGE | usage
             self.totals.update(data["usage"])
         if verdict == "none":
@@ -241,24 +243,24 @@ class ExampleRun(LedgerBuilder):
         unit = self.unit(name)
         self.totals.update(unit.reserved)
         data = {key: value for key, value in self._check(name).items() if key != "by"}
-        return self.add("verdict.lost", data, causes=(unit.asked,))
+        return self.add("verdict.lost", data, causes=(unit.asked_seq,))
 
     def escalate(self, name: str) -> int:
         unit = self.unit(name)
         before = self._worker(name)[1]
         unit.step += 1
         data = {"task": name, "from": before, "to": self._worker(name)[1]}
-        return self.add("escalation.raised", data, causes=(unit.closed,))
+        return self.add("escalation.raised", data, causes=(unit.closed_seq,))
 
     def end(self, name: str, state: str = "passed", reason: str | None = None) -> int:
         unit = self.unit(name)
         self.states[name] = state
         data = {"task": name, "state": state} | ({"reason": reason} if reason else {})
-        unit.ended = self.add("task.ended", data, causes=(unit.closed,))
-        return unit.ended
+        unit.ended_seq = self.add("task.ended", data, causes=(unit.closed_seq,))
+        return unit.ended_seq
 
     def do(self, name: str, output: object, **usage: int) -> None:
-        """Every entry of a task that passes at its first attempt."""
+        """Add every entry of a task that passes at its first attempt."""
         self.deliver(name)
         self.start(name)
         self.finish(name, output, **usage)
@@ -276,9 +278,9 @@ class ExampleRun(LedgerBuilder):
         return "sensitive" in self.task(name)
 
     def _deliver(self, name: str, edge: str, value: Body, cause: int | None) -> None:
-        given = self.body(value, salted=True) if self.is_sensitive(name) else value
+        body = self.body(value, is_salted=True) if self.is_sensitive(name) else value
         data = {"task": name, "as": edge}
-        self.unit(name).delivered = self.add("edge.delivered", data, bodies={"value": given}, causes=(cause,))
+        self.unit(name).delivered_seq = self.add("edge.delivered", data, bodies={"value": body}, causes=(cause,))
 
     def _close(self, name: str, outcome: dict[str, Any], bodies: dict[str, Body], usage: dict[str, int]) -> int:
         unit = self.unit(name)
@@ -286,8 +288,8 @@ class ExampleRun(LedgerBuilder):
         self.totals.update(used)
         data = {"task": name, "attempt": unit.attempts, **outcome, "usage": used, "measured": True}
         actor = f"agent:{self._worker(name)[0]}"
-        unit.closed = self.add("task.finished", data, bodies=bodies, causes=(unit.started,), actor=actor)
-        return unit.closed
+        unit.closed_seq = self.add("task.finished", data, bodies=bodies, causes=(unit.started_seq,), actor=actor)
+        return unit.closed_seq
 
     def _check(self, name: str) -> dict[str, Any]:
         unit = self.unit(name)
@@ -295,7 +297,7 @@ class ExampleRun(LedgerBuilder):
         return {"task": name, "attempt": unit.attempts, "check": unit.checks, "by": by}
 
     def _worker(self, name: str) -> tuple[str, str, str]:
-        """Agent, tier and adapter of the current step of the ladder."""
+        """Return the agent, tier and adapter at the unit's current step of its escalation ladder."""
         unit, task = self.unit(name), self.task(name)
         if unit.agent is None:
             step = task["ladder"][unit.step]

@@ -1,4 +1,4 @@
-"""The workflows of the example ledgers, compiled as a user's would be."""
+"""The workflows of the example ledgers, and their compiled wave plans."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -75,7 +75,7 @@ PLANS: dict[str, dict[str, Any]] = {
         },
         "outputs": {"joined": {"task": "join", "select": "/a~1b"}, "all": "translate", "inner": "inner"},
     },
-    "climbing": {
+    "escalated": {
         "tasks": {
             "draft": {
                 **WORK,
@@ -208,7 +208,7 @@ INNER = plan_manifest(
 
 @cache
 def plan_of(name: str) -> bytes:
-    """The wave plan's document. Warnings are welcome: some examples leave outputs without a reader."""
+    """Return the wave plan as JSON. Warnings are allowed: some examples have outputs that no task reads."""
     parts = {"policy": POLICY | POLICIES.get(name, {}), "roster": ROSTERS.get(name, ROSTER)}
     result = compile_files({"workflow.yaml": workflow(PLANS[name], **parts), "inner.yaml": INNER})
     assert result.data is not None, [str(finding) for finding in result.findings]

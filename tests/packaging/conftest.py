@@ -10,7 +10,7 @@ from distributions import ROOT, build
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy, so that builds and edits do not affect the real checkout."""
+    """A copy of the checkout, so that builds and edits do not affect the real one."""
     target = tmp_path_factory.mktemp("checkout") / "forum"
     ignored = shutil.ignore_patterns(".git", ".venv*", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis", "dist")
     shutil.copytree(ROOT, target, ignore=ignored)
@@ -19,15 +19,15 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def runner_wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _built_wheel(checkout, tmp_path_factory.mktemp("runner"))
+    return _build_wheel(checkout, tmp_path_factory.mktemp("runner"))
 
 
 @pytest.fixture(scope="session")
 def conformance_wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _built_wheel(checkout / "conformance", tmp_path_factory.mktemp("conformance"))
+    return _build_wheel(checkout / "conformance", tmp_path_factory.mktemp("conformance"))
 
 
-def _built_wheel(project: Path, folder: Path) -> Path:
+def _build_wheel(project: Path, folder: Path) -> Path:
     build(project, folder, "--wheel")
     (wheel,) = folder.glob("*.whl")
     return wheel

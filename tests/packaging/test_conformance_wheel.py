@@ -24,9 +24,9 @@ def conformance_bin(conformance_wheel: Path, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="module")
-def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sdist_and_wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a source distribution and the wheel built from it."""
-    folder = tmp_path_factory.mktemp("built")
+    folder = tmp_path_factory.mktemp("dist")
     build(checkout / "conformance", folder)
     return folder
 
@@ -63,14 +63,18 @@ def test_both_distributions_have_the_same_license() -> None:
     assert (ROOT / "conformance" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def test_a_wheel_built_from_the_source_distribution_has_the_same_files(conformance_wheel: Path, built: Path) -> None:
-    (from_source,) = built.glob("*.whl")
+def test_a_wheel_built_from_the_source_distribution_has_the_same_files(
+    conformance_wheel: Path, sdist_and_wheel: Path
+) -> None:
+    (from_source,) = sdist_and_wheel.glob("*.whl")
 
     assert files_of(from_source) == files_of(conformance_wheel)
 
 
-def test_the_unpacked_source_distribution_can_judge_a_ledger(built: Path, tmp_path: Path, ledger: Path) -> None:
-    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+def test_the_unpacked_source_distribution_can_judge_a_ledger(
+    sdist_and_wheel: Path, tmp_path: Path, ledger: Path
+) -> None:
+    with tarfile.open(next(sdist_and_wheel.glob("*.tar.gz"))) as archive:
         archive.extractall(tmp_path, filter="data")
     (unpacked,) = tmp_path.glob("forum_conformance-*/")
 
@@ -111,7 +115,7 @@ def test_the_wheel_alone_lists_every_vector(conformance_bin: Path, tmp_path: Pat
 
 
 def test_the_wheel_installs_nothing_of_the_runner(conformance_bin: Path, tmp_path: Path) -> None:
-    program = "from importlib.metadata import distributions\nprint(*(found.name for found in distributions()))"
+    program = "from importlib.metadata import distributions\nprint(*(item.name for item in distributions()))"
 
     names = run(conformance_bin / "python", "-c", program, cwd=tmp_path).split()
 
@@ -119,7 +123,7 @@ def test_the_wheel_installs_nothing_of_the_runner(conformance_bin: Path, tmp_pat
     assert set(names) & {"click", "cryptography", "httpx", "jsonschema-rs", "orjson", "PyYAML", "rich"} == set()
 
 
-def test_editable_installs_of_both_use_an_edited_schema_at_once(checkout: Path, tmp_path: Path) -> None:
+def test_editable_installs_of_both_use_an_edited_schema_immediately(checkout: Path, tmp_path: Path) -> None:
     bin_ = create_environment(tmp_path / "venv", "--editable", checkout / "conformance", "--editable", checkout)
     print_title = "from forum_conformance.schemas import schema\nprint(schema('proof.schema.json')['title'])"
     schema = checkout / "schemas" / "v1" / "proof.schema.json"

@@ -1,4 +1,4 @@
-"""The runner's wheel finds the schemas and the default manifests, and contains nothing of the judge."""
+"""The runner's wheel finds the schemas and the default manifests, and contains no part of the judge."""
 
 import json
 import tarfile
@@ -48,9 +48,9 @@ def test_a_wheel_built_from_the_source_distribution_is_identical(
 
 
 def test_the_wheel_contains_only_packages_with_forum_names(runner_wheel: Path) -> None:
-    top = {name.partition("/")[0] for name in zipfile.ZipFile(runner_wheel).namelist()}
+    top_level_names = {name.partition("/")[0] for name in zipfile.ZipFile(runner_wheel).namelist()}
 
-    assert {name for name in top if not name.endswith(".dist-info")} == {
+    assert {name for name in top_level_names if not name.endswith(".dist-info")} == {
         "forum_adapters",
         "forum_manifests",
         "forum_runner",
@@ -60,9 +60,9 @@ def test_the_wheel_contains_only_packages_with_forum_names(runner_wheel: Path) -
 
 def test_the_wheel_installs_one_command(runner_wheel: Path) -> None:
     archive = zipfile.ZipFile(runner_wheel)
-    (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
+    (entry_points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
 
-    scripts = points.partition("[console_scripts]\n")[2].partition("\n\n")[0]
+    scripts = entry_points.partition("[console_scripts]\n")[2].partition("\n\n")[0]
     assert scripts == "forum = forum_runner.__main__:main"
 
 

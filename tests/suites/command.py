@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import warm
-from suites.table_program import command_with
+from suites.table_program import write_entrypoint
 from suites.tiny_set import canonicalize_case, verify_case, write_set
 
-RIGHT = {"answer": {"verdict": "valid"}}
+VALID_ANSWER = {"answer": {"verdict": "valid"}}
 
 
 class Suite:
@@ -24,18 +24,18 @@ class Suite:
     def test(
         self, table: Mapping[str, Any], *options: str, entrypoint: str | None = None
     ) -> subprocess.CompletedProcess[str]:
-        command = entrypoint or command_with(table, self.folder)
+        command = entrypoint or write_entrypoint(table, self.folder)
         return self.run("test", "--entrypoint", command, "--vectors", str(self.vectors), *options)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        done = warm.call("forum-conformance", *arguments, cwd=self.folder)
+        completed = warm.call("forum-conformance", *arguments, cwd=self.folder)
         return subprocess.CompletedProcess(
-            arguments, done.returncode, warm.as_text(done.stdout), warm.as_text(done.stderr)
+            arguments, completed.returncode, warm.as_text(completed.stdout), warm.as_text(completed.stderr)
         )
 
     def results(self, table: Mapping[str, Any], *options: str) -> dict[str, dict[str, Any]]:
-        done = self.test(table, "--json", *options)
-        assert done.returncode in (0, 1), done.stderr
-        document = json.loads(done.stdout)
-        assert document["passed"] is (done.returncode == 0)
+        completed = self.test(table, "--json", *options)
+        assert completed.returncode in (0, 1), completed.stderr
+        document = json.loads(completed.stdout)
+        assert document["passed"] is (completed.returncode == 0)
         return {result["id"]: result for result in document["results"]}

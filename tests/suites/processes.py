@@ -4,9 +4,9 @@ import time
 from pathlib import Path
 
 
-def wait_until_gone(pid: int, patience_s: float = 60) -> None:
-    """A zombie counts as gone."""
-    deadline = time.monotonic() + patience_s
+def wait_until_ended(pid: int, timeout_s: float = 60) -> None:
+    """Wait until a process has ended. A zombie counts as ended."""
+    deadline = time.monotonic() + timeout_s
     while is_running(pid):
         assert time.monotonic() < deadline, f"process {pid} is still running"
         time.sleep(0.01)
@@ -19,8 +19,9 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def wait_for_number(path: Path, patience_s: float = 60) -> int:
-    deadline = time.monotonic() + patience_s
+def wait_for_number(path: Path, timeout_s: float = 60) -> int:
+    """Wait until a file contains a number, usually a process id, and return it."""
+    deadline = time.monotonic() + timeout_s
     while not path.exists() or not path.read_text().strip():
         assert time.monotonic() < deadline, f"'{path}' was not written"
         time.sleep(0.01)

@@ -21,7 +21,7 @@ from jsonschema import Draft202012Validator
 from forum_conformance import schemas
 
 _VALIDATOR = schemas._Validator
-_schema_mismatch = schemas.schema_mismatch
+_original_schema_mismatch = schemas.schema_mismatch
 
 
 def command_with_cache(folder: Path, program: str) -> tuple[str, ...]:
@@ -35,13 +35,13 @@ class SchemaCache:
         self._schemas: dict[int, tuple[Draft202012Validator, str]] = {}
 
     def schema_mismatch(self, validator: Draft202012Validator, value: Any) -> str | None:
-        """Replaces `schemas.schema_mismatch`."""
+        """Replacement for `schemas.schema_mismatch`."""
         if type(validator) is not _VALIDATOR:
-            return _schema_mismatch(validator, value)
-        # `repr` distinguishes values that are equal in Python: true, 1 and 1.0, and other orders of keys.
+            return _original_schema_mismatch(validator, value)
+        # `repr` distinguishes values that are equal in Python: true, 1 and 1.0, and objects with another order of keys.
         key = hashlib.sha256(f"{self._schema(validator)} {value!r}".encode()).hexdigest()
         if key not in self.results:
-            self.results[key] = _schema_mismatch(validator, value)
+            self.results[key] = _original_schema_mismatch(validator, value)
         return self.results[key]
 
     def _schema(self, validator: Draft202012Validator) -> str:
@@ -63,7 +63,7 @@ def cached_schema_results(folder: Path) -> Iterator[SchemaCache]:
     try:
         yield cache
     finally:
-        schemas.schema_mismatch = _schema_mismatch
+        schemas.schema_mismatch = _original_schema_mismatch
         if added := {key: result for key, result in cache.results.items() if key not in known}:
             path = folder / str(os.getpid())
             path.write_text(json.dumps(added), encoding="utf-8")

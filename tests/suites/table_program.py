@@ -1,4 +1,4 @@
-"""A program under test that follows a table for each vector. Run as a script with the table's path."""
+"""A program under test whose table lists the actions for each vector. Run as a script with the table's path."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 
-def command_with(table: Mapping[str, Any], folder: Path) -> str:
-    """The entrypoint. The table maps a vector's id, or `*`, to actions:
+def write_entrypoint(table: Mapping[str, Any], folder: Path) -> str:
+    """Write the table and return the command of the program. The table maps a vector's id, a role, or `*` to actions:
 
     `answer` (an object), `write` (a text, or texts by path), `stdout` and `stderr` (texts), `exit`, `signal`, `sleep`,
     `spoil` (a file of the vector to overwrite), `child` (a file that gets the id of a started child process).
@@ -48,7 +48,7 @@ def respond(table: Mapping[str, Any], request: Mapping[str, Any]) -> int:
     if "signal" in actions:
         os.kill(os.getpid(), actions["signal"])
     answer = json.dumps({"protocol": 1, "id": request["id"], **actions["answer"]}) + "\n" if "answer" in actions else ""
-    # One write, because a reader could take the first of two for the whole answer.
+    # Write once: a reader could take the first of two writes for the whole answer.
     sys.stdout.write(answer + actions.get("stdout", ""))
     sys.stdout.flush()
     status: int = actions.get("exit", 0)

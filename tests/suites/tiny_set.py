@@ -1,4 +1,4 @@
-"""A small set of vectors, written by a test."""
+"""Write small sets of vectors."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ def case(id_: str, role: str, request: Mapping[str, Any], expected: Mapping[str,
 
 
 def verify_case(id_: str, codes: Mapping[str, int | None] | None = None, **fields: Any) -> dict[str, Any]:
-    """A case whose ledger has these findings: code to seq."""
+    """A case that expects findings with these codes, each at a seq or at none."""
     found = codes or {}
     levels = {number: _level(number, found) for number in LEVELS_OK}
     seqs = [seq for seq in found.values() if seq is not None]

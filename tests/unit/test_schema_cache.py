@@ -40,7 +40,7 @@ def test_each_schema_gets_its_own_result() -> None:
     assert len(cache.results) == 2
 
 
-def test_results_of_another_validator_are_not_cached() -> None:
+def test_results_of_a_different_validator_are_not_cached() -> None:
     permissive = schemas._extend(schemas._Validator, {"type": lambda *_: iter(())})
     cache = SchemaCache()
 
@@ -57,7 +57,7 @@ def test_results_are_loaded_by_the_next_process(tmp_path: Path) -> None:
         assert second.results == first.results != {}
 
 
-def test_the_judge_uses_its_schemas_again_afterwards(tmp_path: Path) -> None:
+def test_the_original_function_is_restored_afterwards(tmp_path: Path) -> None:
     before = schemas.schema_mismatch
 
     with cached_schema_results(tmp_path):

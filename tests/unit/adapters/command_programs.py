@@ -105,7 +105,7 @@ async def wait_for_file(path: Path) -> None:
         await asyncio.sleep(0.01)
 
 
-def wait_until_gone(mark: str) -> None:
+def wait_until_ended(mark: str) -> None:
     deadline_s = time.monotonic() + PATIENCE_S
     while running(mark):
         assert time.monotonic() < deadline_s, f"still running: {running(mark)}"

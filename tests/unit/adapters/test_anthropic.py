@@ -17,7 +17,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1
 def sent(prompt: Prompt, **settings: Any) -> dict[str, Any]:
     with FaultyServer() as server:
         ask_at(Format.ANTHROPIC, server.base_url, attempt(prompt), **settings)
-    (received,) = server.received
+    (received,) = server.requests
     assert (received.method, received.path) == ("POST", "/v1/messages")
     document: dict[str, Any] = received.document
     return document

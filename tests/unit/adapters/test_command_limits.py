@@ -9,7 +9,7 @@ import pytest
 from forum_adapters import command
 from forum_adapters.base import ErrorKind, Failure
 from forum_adapters.programs.output_capture import FirstAndLastBytes, FirstBytes
-from unit.adapters.command_programs import PATIENCE_S, attempt, new_mark, python, reply_to, shell, wait_until_gone
+from unit.adapters.command_programs import PATIENCE_S, attempt, new_mark, python, reply_to, shell, wait_until_ended
 
 ROOT = Path(__file__).parents[3]
 KIB = 1024
@@ -35,7 +35,7 @@ def test_a_program_that_never_stops_writing_is_ended_at_the_limit() -> None:
 
     assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "'yes' wrote more than 100 bytes")
     assert (len(reply.content), reply.exit_status) == (100, -15)
-    wait_until_gone(mark)
+    wait_until_ended(mark)
 
 
 def test_a_program_that_takes_too_long_is_ended_and_its_output_is_kept() -> None:
@@ -47,7 +47,7 @@ def test_a_program_that_takes_too_long_is_ended_and_its_output_is_kept() -> None
     assert reply.exit_status == -15
     # On a slow machine, the program may not have written yet.
     assert reply.content in (b"", b"so far\n")
-    wait_until_gone(mark)
+    wait_until_ended(mark)
 
 
 def test_a_program_that_ignores_sigterm_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from unit.adapters.command_programs import (
     reply_to,
     running,
     shell,
-    wait_until_gone,
+    wait_until_ended,
 )
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -60,7 +60,7 @@ def test_a_program_that_kills_its_parent_fails_and_is_ended() -> None:
         killer = shell("setsid sh -c 'sleep 600; :' $1 & kill -KILL $PPID; sleep 600", mark)
         replies = [await adapter.answer(attempt(*killer)), await adapter.answer(attempt("echo", "next"))]
         # The keeper ends them in the background.
-        await asyncio.to_thread(wait_until_gone, mark)
+        await asyncio.to_thread(wait_until_ended, mark)
         await adapter.close()
         return replies
 
@@ -117,7 +117,7 @@ asyncio.run(CommandAdapter("shell", WITH_PATH).answer(attempt(*program)))
     process.kill()
     process.communicate()
 
-    wait_until_gone(mark)
+    wait_until_ended(mark)
 
 
 def test_an_adapter_that_is_not_closed_causes_no_warning() -> None:
@@ -180,4 +180,4 @@ print(tree.exit_status)
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
 
     assert (stdout, stderr) == ("-9\n", "")
-    wait_until_gone(mark)
+    wait_until_ended(mark)

@@ -21,7 +21,7 @@ from unit.adapters.command_programs import (
     running,
     shell,
     wait_for_file,
-    wait_until_gone,
+    wait_until_ended,
 )
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="on other systems, only the process group is ended")
@@ -257,4 +257,4 @@ def test_a_process_that_cannot_be_ended_is_reported_and_ended_on_close(monkeypat
     reply = reply_to(attempt(*python(code, mark), max_output_bytes=0))
 
     assert reply.stderr == b"\n[a process that this program started could not be ended]\n"
-    wait_until_gone(mark)
+    wait_until_ended(mark)

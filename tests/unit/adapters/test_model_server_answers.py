@@ -44,7 +44,7 @@ def test_a_reply_has_the_text_the_model_the_finish_reason_and_the_usage(format_:
         reply = ask_at(format_, server.base_url, stream=is_stream)
 
     assert (reply.content.decode(), reply.failure) == ("Grüße, \U0001f600", None)
-    assert (reply.usage, reply.model, reply.finish) == (Usage(100, 60, 7), "m-1", format_.whole)
+    assert (reply.usage, reply.model, reply.finish) == (Usage(100, 60, 7), "m-1", format_.complete_reason)
 
 
 @formats
@@ -91,7 +91,7 @@ def test_an_incomplete_answer_is_kept_with_its_reason(
 @modes
 def test_without_usage_the_message_names_the_token_limit(format_: Format, is_stream: bool) -> None:
     with FaultyServer() as server:
-        server.will(says(tokens=None, finish=format_.cut))
+        server.will(says(tokens=None, finish=format_.truncated_reason))
         reply = ask_at(format_, server.base_url, stream=is_stream)
 
     assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer was cut at 64 tokens")
@@ -104,7 +104,7 @@ def test_an_empty_answer_is_malformed_unless_its_finish_reason_explains_it(
     format_: Format, is_stream: bool, finish: str | None
 ) -> None:
     with FaultyServer() as server:
-        server.will(says("", finish=finish and format_.cut))
+        server.will(says("", finish=finish and format_.truncated_reason))
         reply = ask_at(format_, server.base_url, stream=is_stream)
 
     assert reply.failure is not None

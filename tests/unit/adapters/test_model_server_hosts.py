@@ -68,7 +68,7 @@ def test_a_host_that_is_not_allowed_is_not_contacted(format_: Format) -> None:
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.INVALID_REQUEST
     assert reply.failure.message == f"the policy does not allow the host '127.0.0.1:{server.port}'"
-    assert (server.received, server.connections) == ([], 0)
+    assert (server.requests, server.connections) == ([], 0)
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:99999/v1", "http://[::zz]/v1", "http://:80/v1"])

@@ -28,7 +28,7 @@ def test_chat_completions_send_the_key_as_a_bearer_token() -> None:
     with FaultyServer() as server:
         ask_at(Format.OPENAI, server.base_url, api_key_env="TEST_KEY")
 
-    headers = server.received[0].headers
+    headers = server.requests[0].headers
     assert (headers["authorization"], "x-api-key" in headers) == (f"Bearer {KEY}", False)
 
 
@@ -36,7 +36,7 @@ def test_messages_send_the_key_as_x_api_key() -> None:
     with FaultyServer() as server:
         ask_at(Format.ANTHROPIC, server.base_url, api_key_env="TEST_KEY")
 
-    headers = server.received[0].headers
+    headers = server.requests[0].headers
     assert (headers["x-api-key"], headers["anthropic-version"]) == (KEY, "2023-06-01")
     assert "authorization" not in headers
 
@@ -46,7 +46,7 @@ def test_without_api_key_env_no_key_is_sent(format_: Format) -> None:
     with FaultyServer() as server:
         ask_at(format_, server.base_url)
 
-    assert {"authorization", "x-api-key"} & server.received[0].headers.keys() == set()
+    assert {"authorization", "x-api-key"} & server.requests[0].headers.keys() == set()
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -57,7 +57,7 @@ def test_the_key_is_read_for_every_call(format_: Format, monkeypatch: pytest.Mon
         monkeypatch.setenv("TEST_KEY", "another")
         ask(adapter)
 
-    assert "another" in " ".join(server.received[1].headers.values())
+    assert "another" in " ".join(server.requests[1].headers.values())
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -72,7 +72,7 @@ def test_an_unset_key_is_reported_and_nothing_is_sent(
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.AUTH
     assert reply.failure.message == "the environment variable TEST_KEY, which holds the key, is not set"
-    assert server.received == []
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("value", ["two words", "line\n", "a\r\nx-evil: 1", "schl\u00fcssel"])
@@ -86,7 +86,7 @@ def test_a_key_with_invalid_characters_is_neither_sent_nor_shown(value: str, mon
     assert (
         reply.failure.message == "the key in TEST_KEY contains a space, a line end or another character that no key has"
     )
-    assert server.received == []
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("format_", Format)

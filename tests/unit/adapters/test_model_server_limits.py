@@ -12,8 +12,8 @@ import pytest
 from forum_adapters.base import Attempt, ErrorKind, Failure, Prompt, Reply
 from servers.adapter_calls import adapter_for, ask_at, attempt, limits, run_and_close
 from servers.faulty import Act, Cut, FaultyServer, Pause, does, says
-from servers.formats import Format, ModelAnswer, streamed_answer, whole_answer
-from servers.http_bytes import Received, chunk, chunked, head, json_response, response, stream_head
+from servers.formats import Format, ModelAnswer, complete_answer, streamed_answer
+from servers.http_bytes import Request, chunk, chunked, head, json_response, response, stream_head
 
 
 def drip(format_: Format) -> list[Act]:
@@ -61,7 +61,7 @@ def test_content_received_before_a_cancel_is_kept(format_: Format) -> None:
     *pieces, _, _, _ = streamed_answer(format_, ModelAnswer())
     is_sent = threading.Event()
 
-    def never_ends(_: Received) -> Iterator[Act]:
+    def never_ends(_: Request) -> Iterator[Act]:
         yield from (stream_head(), *(chunk(piece) for piece in pieces))
         is_sent.set()
         yield Pause(60)
@@ -166,7 +166,7 @@ def test_a_compressed_answer_is_decompressed(
     format_: Format, is_stream: bool, name: str, compress: type[bytes]
 ) -> None:
     answer = ModelAnswer(("x" * 200_000,))
-    whole = json_response(200, whole_answer(format_, answer)).partition(b"\r\n\r\n")[2]
+    whole = json_response(200, complete_answer(format_, answer)).partition(b"\r\n\r\n")[2]
     body = compress(b"".join(streamed_answer(format_, answer)) if is_stream else whole)
     content_type = "text/event-stream" if is_stream else "application/json"
     with FaultyServer() as server:
@@ -174,7 +174,7 @@ def test_a_compressed_answer_is_decompressed(
         reply = ask_at(format_, server.base_url, limited_to(200_000))
 
     assert (len(reply.content), reply.failure) == (200_000, None)
-    assert server.received[0].headers["accept-encoding"] == "identity"
+    assert server.requests[0].headers["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize(("encoding", "body"), [("br", b"x"), ("gzip", b"not gzip"), ("gzip, gzip", b"x")])
@@ -207,7 +207,7 @@ def test_a_cancelled_call_closes_its_connection(format_: Format, acts: list[Act]
 
         async def cancel() -> bool:
             call = asyncio.create_task(adapter.answer(attempt()))
-            while not (server.received or call.done()):
+            while not (server.requests or call.done()):
                 await asyncio.sleep(0.01)
             call.cancel()
             await asyncio.wait([call])
@@ -220,7 +220,7 @@ def test_a_cancelled_call_closes_its_connection(format_: Format, acts: list[Act]
 
 
 def test_calls_cancelled_at_any_moment_leave_no_connection_open() -> None:
-    def slowly(received: Received) -> Iterator[Act]:
+    def slowly(received: Request) -> Iterator[Act]:
         for act in says(*"abcdefgh")(received):
             yield from (act, Pause(0.005))
 
@@ -254,4 +254,4 @@ def test_hundreds_of_calls_run_at_once(format_: Format) -> None:
         replies = run_and_close(adapter, all_at_once())
 
     assert {reply.failure for reply in replies} == {None}
-    assert {received.document["messages"][-1]["content"] for received in server.received} == set(map(str, range(count)))
+    assert {received.document["messages"][-1]["content"] for received in server.requests} == set(map(str, range(count)))

@@ -22,7 +22,7 @@ def test_a_proxy_that_the_roster_does_not_name_is_not_used(monkeypatch: pytest.M
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
         reply = ask_at(Format.OPENAI, server.base_url)
 
-    assert (reply.failure, len(server.received), proxy.received) == (None, 1, [])
+    assert (reply.failure, len(server.requests), proxy.requests) == (None, 1, [])
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -32,7 +32,7 @@ def test_proxy_env_names_the_variable_with_the_proxy(format_: Format, monkeypatc
         reply = ask_at(format_, "http://model.invalid/v1", attempt(hosts=("model.invalid",)), proxy_env="MY_PROXY")
 
     assert reply.failure is None
-    assert [received.path for received in proxy.received] == [f"http://model.invalid/v1/{format_.path}"]
+    assert [received.path for received in proxy.requests] == [f"http://model.invalid/v1/{format_.path}"]
 
 
 def test_an_unset_proxy_is_not_bypassed() -> None:
@@ -41,7 +41,7 @@ def test_an_unset_proxy_is_not_bypassed() -> None:
 
     message = "the environment variable NO_SUCH_PROXY, which holds the proxy's address, is not set"
     assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message)
-    assert server.received == []
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("address", [SECRET_ADDRESS, "http://user:sesame@:x", "socks5://user:sesame@proxy.example"])
@@ -63,7 +63,7 @@ def test_a_probe_succeeds_if_the_server_answers(format_: Format, status: int, mo
 
         assert probed(format_, server.base_url, api_key_env="TEST_KEY") is None
 
-    (received,) = server.received
+    (received,) = server.requests
     assert (received.method, received.path) == ("GET", "/v1/models")
     assert "k-123" in " ".join(received.headers.values())
 

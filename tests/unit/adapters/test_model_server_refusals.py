@@ -212,7 +212,7 @@ def test_a_refused_schema_is_not_silently_left_out(format_: Format) -> None:
         f"127.0.0.1:{server.port} answered 400 (a schema was sent; 'structured_output: prompt' leaves it out): "
         "output_config: Extra inputs are not permitted"
     )
-    assert len(server.received) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -224,7 +224,7 @@ def test_a_redirect_to_another_host_is_refused(format_: Format, status: int) -> 
 
     message = f"redirected to localhost:{other.port}, which is not the host of 'base_url'"
     assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message)
-    assert other.received == []
+    assert other.requests == []
 
 
 def test_a_redirect_on_the_same_host_is_not_followed_either() -> None:
@@ -234,7 +234,7 @@ def test_a_redirect_on_the_same_host_is_not_followed_either() -> None:
 
     message = f"127.0.0.1:{server.port} redirects to /v2/chat/completions: use that path in 'base_url'"
     assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message)
-    assert len(server.received) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

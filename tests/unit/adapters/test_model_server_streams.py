@@ -9,7 +9,7 @@ import pytest
 from forum_adapters.base import ErrorKind, Failure, Reply, Usage
 from servers.adapter_calls import adapter_for, ask, ask_at, attempt, limits, run_and_close
 from servers.faulty import Act, Cut, FaultyServer, Pause, does, says
-from servers.formats import DONE, Format, ModelAnswer, event, streamed_answer, whole_answer
+from servers.formats import DONE, Format, ModelAnswer, complete_answer, event, streamed_answer
 from servers.http_bytes import END_OF_CHUNKS, chunk, chunked, json_response, stream_head
 
 CUT_OFF = Failure(ErrorKind.NETWORK, "the answer was cut off")
@@ -92,7 +92,7 @@ def test_an_answer_with_a_finish_reason_is_complete_without_an_end_marker(format
         reply = ask_at(format_, server.base_url)
 
     assert (reply.content.decode(), reply.failure, reply.usage) == (ANSWER.text, None, USAGE)
-    assert reply.finish == format_.whole
+    assert reply.finish == format_.complete_reason
 
 
 def test_an_answer_with_a_finish_reason_is_complete_without_usage() -> None:
@@ -106,7 +106,7 @@ def test_an_answer_with_a_finish_reason_is_complete_without_usage() -> None:
 
 @pytest.mark.parametrize("format_", Format)
 def test_an_answer_cut_at_its_limit_is_reported_without_an_end_marker(format_: Format) -> None:
-    events = streamed_answer(format_, ModelAnswer(("so far",), finish=format_.cut))[:-1]
+    events = streamed_answer(format_, ModelAnswer(("so far",), finish=format_.truncated_reason))[:-1]
     with FaultyServer() as server:
         server.will(does(*chunked(events)))
         reply = ask_at(format_, server.base_url)
@@ -250,7 +250,7 @@ def test_a_connection_is_reused(format_: Format, monkeypatch: pytest.MonkeyPatch
 
         run_and_close(adapter, three_times())
 
-    assert (len(server.received), server.connections) == (3, 1)
+    assert (len(server.requests), server.connections) == (3, 1)
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -264,7 +264,7 @@ def test_a_server_that_disconnects_after_a_stream_loses_no_call(format_: Format)
 
         assert [reply.failure for reply in run_and_close(adapter, three_times())] == [None] * 3
 
-    assert [received.headers["connection"] for received in server.received] == ["close"] * 3
+    assert [received.headers["connection"] for received in server.requests] == ["close"] * 3
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -281,7 +281,7 @@ def test_a_server_that_stays_connected_does_not_delay_a_complete_answer(format_:
 @pytest.mark.parametrize("is_requested", [True, False])
 def test_the_server_decides_whether_it_streams(format_: Format, is_requested: bool) -> None:
     streamed = does(*chunked(streamed_answer(format_, ANSWER)))
-    whole = does(json_response(200, whole_answer(format_, ANSWER)))
+    whole = does(json_response(200, complete_answer(format_, ANSWER)))
     with FaultyServer() as server:
         server.will(whole if is_requested else streamed)
         reply = ask_at(format_, server.base_url, stream=is_requested)
@@ -300,7 +300,7 @@ def test_cookies_are_not_sent_back() -> None:
 
         run_and_close(adapter, twice())
 
-    assert [received.headers.get("cookie") for received in server.received] == [None, None]
+    assert [received.headers.get("cookie") for received in server.requests] == [None, None]
 
 
 @pytest.mark.parametrize("format_", Format)

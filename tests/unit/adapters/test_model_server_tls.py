@@ -8,7 +8,7 @@ import pytest
 
 from forum_adapters.base import ErrorKind, Failure, Reply
 from servers.adapter_calls import adapter_for, ask_at, attempt, limits, run_and_close
-from servers.certificate import contexts
+from servers.certificate import tls_contexts
 from servers.faulty import Cut, FaultyServer, Pause, does
 from servers.formats import Format, ModelAnswer, streamed_answer
 from servers.http_bytes import chunk, stream_head
@@ -19,20 +19,20 @@ formats = pytest.mark.parametrize("format_", Format)
 @pytest.fixture
 def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
     """The server's context. The adapter trusts its certificate."""
-    server, client = contexts(tmp_path)
+    server, client = tls_contexts(tmp_path)
     monkeypatch.setattr("forum_adapters.models.model_server._ssl_context", lambda: client)
     return server
 
 
 @formats
 def test_an_untrusted_server_receives_nothing(format_: Format, tmp_path: Path) -> None:
-    with FaultyServer(tls=contexts(tmp_path)[0]) as server:
+    with FaultyServer(tls=tls_contexts(tmp_path)[0]) as server:
         reply = ask_at(format_, server.base_url)
 
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.NETWORK
     assert "CERTIFICATE_VERIFY_FAILED" in reply.failure.message
-    assert server.received == []
+    assert server.requests == []
 
 
 @formats
@@ -78,7 +78,7 @@ def test_a_cancelled_call_closes_its_connection(format_: Format, tls: ssl.SSLCon
 
         async def cancel() -> bool:
             call = asyncio.create_task(adapter.answer(attempt()))
-            while not (server.received or call.done()):
+            while not (server.requests or call.done()):
                 await asyncio.sleep(0.01)
             call.cancel()
             await asyncio.wait([call])

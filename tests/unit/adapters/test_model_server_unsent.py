@@ -14,7 +14,7 @@ import pytest
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply, Usage
 from servers.adapter_calls import adapter_for, ask_at, attempt, limits, run_and_close
-from servers.certificate import contexts
+from servers.certificate import tls_contexts
 from servers.faulty import Act, Cut, FaultyServer, Pause, Step, does, refuses
 from servers.formats import Format
 
@@ -52,11 +52,11 @@ def test_a_call_to_an_unknown_host_costs_nothing(format_: Format, monkeypatch: p
 
 @formats
 def test_a_call_to_an_untrusted_server_costs_nothing(format_: Format, tmp_path: Path) -> None:
-    with FaultyServer(tls=contexts(tmp_path)[0]) as server:
+    with FaultyServer(tls=tls_contexts(tmp_path)[0]) as server:
         reply = ask_at(format_, server.base_url)
 
     assert usage_after(reply, ErrorKind.NETWORK) == NOTHING
-    assert server.received == []
+    assert server.requests == []
 
 
 TOO_MANY_FILES = "this process has too many files open; raise the limit (`ulimit -n`) or lower max_parallel"
@@ -128,7 +128,7 @@ def test_a_call_through_a_proxy_that_opens_no_tunnel_costs_nothing(
         reply = ask_at(format_, "https://model.invalid/v1", attempt(hosts=ANY_HOST), proxy_env="MY_PROXY")
 
     assert usage_after(reply, ErrorKind.NETWORK) == NOTHING
-    assert [received.method for received in proxy.received] == ["CONNECT"]
+    assert [received.method for received in proxy.requests] == ["CONNECT"]
 
 
 @formats
@@ -159,7 +159,7 @@ def test_the_cost_of_a_sent_call_is_unknown(format_: Format, act: Act) -> None:
         reply = ask_at(format_, server.base_url)
 
     assert usage_after(reply, ErrorKind.NETWORK) is None
-    assert len(server.received) == 1
+    assert len(server.requests) == 1
 
 
 @formats
@@ -168,7 +168,7 @@ def test_the_cost_of_a_call_that_timed_out_is_unknown(format_: Format) -> None:
         reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=2_000)))
 
     assert usage_after(reply, ErrorKind.TIMEOUT) is None
-    assert len(server.received) == 1
+    assert len(server.requests) == 1
 
 
 @formats
@@ -176,6 +176,6 @@ def test_a_request_has_a_content_length(format_: Format) -> None:
     with FaultyServer() as server:
         ask_at(format_, server.base_url)
 
-    (received,) = server.received
+    (received,) = server.requests
     assert received.headers["content-length"] == str(len(received.body))
     assert "transfer-encoding" not in received.headers

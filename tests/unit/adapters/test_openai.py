@@ -18,7 +18,7 @@ modes = pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "whol
 def sent(prompt: Prompt, **settings: Any) -> dict[str, Any]:
     with FaultyServer() as server:
         ask_at(Format.OPENAI, server.base_url, attempt(prompt), **settings)
-    (received,) = server.received
+    (received,) = server.requests
     assert (received.method, received.path) == ("POST", "/v1/chat/completions")
     document: dict[str, Any] = received.document
     return document

@@ -41,7 +41,7 @@ def test_the_same_seed_creates_the_same_mutants(run_dir: Path) -> None:
 
 
 def test_a_different_seed_creates_different_mutants(tmp_path: Path) -> None:
-    run_dir = LEDGERS["climbing"](tmp_path)
+    run_dir = LEDGERS["escalated"](tmp_path)
 
     assert list(mutants(run_dir, seed=1, limit=200)) != list(mutants(run_dir, seed=2, limit=200))
 

@@ -13,7 +13,7 @@ import pytest
 
 from forum_conformance.suite.client import absolute_command, status_text
 from forum_conformance.suite.process import MAX_ANSWER_BYTES, CannotStart, Ending, Process
-from suites.processes import is_running, wait_until_gone
+from suites.processes import is_running, wait_until_ended
 
 PATIENCE_S = 120.0
 
@@ -89,7 +89,7 @@ def test_child_processes_are_killed_with_the_program(tmp_path: Path) -> None:
 
     assert is_running(child)
     process.end()
-    wait_until_gone(child)
+    wait_until_ended(child)
 
 
 def test_a_leftover_process_does_not_delay_the_end(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_leftover_process_does_not_delay_the_end(tmp_path: Path) -> None:
     ending = process.exchange(b"", timeout_s=PATIENCE_S, is_line_mode=False)
 
     assert (ending, process.end()) == (Ending.ENDED, 0)
-    wait_until_gone(int(process.stdout))
+    wait_until_ended(int(process.stdout))
 
 
 class SelectBeforeAnswer:

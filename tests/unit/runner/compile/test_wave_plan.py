@@ -162,7 +162,7 @@ def test_schema_references_must_resolve_inside_the_bundle(ref: str, expected: li
 @pytest.mark.requirement("COMPILE-WRITE-004")
 def test_only_reachable_agents_and_adapters_are_written() -> None:
     named = compile_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "accept": [{"agent": "critic"}]}}})
-    climbing = compile_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "escalate": ["frontier"]}}})
+    escalating = compile_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "escalate": ["frontier"]}}})
     policy = {"allow": {"agents": ["writer", "critic"], "adapters": ["small", "large"]}}
     routed = compile_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=policy)
 
@@ -170,14 +170,14 @@ def test_only_reachable_agents_and_adapters_are_written() -> None:
         return {name: agent["adapters"] for name, agent in plan["agents"].items()}, sorted(plan["adapters"])
 
     assert reachable(named) == ({"critic": {"capable": "small"}, "writer": {"cheap": "small"}}, ["small"])
-    assert reachable(climbing) == ({"writer": {"cheap": "small", "frontier": "large"}}, ["large", "small"])
+    assert reachable(escalating) == ({"writer": {"cheap": "small", "frontier": "large"}}, ["large", "small"])
     both = {"critic": {"capable": "small"}, "writer": {"cheap": "small", "frontier": "large"}}
     assert reachable(routed) == (both, ["large", "small"])
     narrow = {"allow": {"adapters": ["small"]}}
     restricted = compile_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=narrow)
     assert reachable(restricted) == ({"critic": {"capable": "small"}, "writer": {"cheap": "small"}}, ["small"])
-    climbing_task = {"lane": "auto", "instruction": "x", "escalate": ["frontier"]}
-    assert plan_finding_codes({"tasks": {"a": climbing_task}}, policy=narrow) == ["F502"]
+    escalating_task = {"lane": "auto", "instruction": "x", "escalate": ["frontier"]}
+    assert plan_finding_codes({"tasks": {"a": escalating_task}}, policy=narrow) == ["F502"]
 
 
 @pytest.mark.requirement("COMPILE-WRITE-005", "COMPILE-INPUT-003", "MANIFEST-TEXT-001", "MANIFEST-TEXT-002")

@@ -119,7 +119,7 @@ def test_a_worker_is_replaced_after_a_number_of_calls(monkeypatch: pytest.Monkey
     assert first != second == third != fourth
 
 
-@pytest.mark.parametrize("behavior", ["crash", "leave", "write_garbage", "fork_and_crash"])
+@pytest.mark.parametrize("behavior", ["crash", "exit_immediately", "write_garbage", "fork_and_crash"])
 def test_a_call_whose_worker_breaks_is_lost_and_other_calls_succeed(behavior: str) -> None:
     async def use(calls: Calls) -> list[Reply | None]:
         calls.begin("succeed 0.5", behavior)

@@ -85,7 +85,7 @@ def test_runs_diverge_where_the_shorter_one_ends() -> None:
 
 
 def test_different_plans_are_reported_separately() -> None:
-    example = EXAMPLES["bare"]()
+    example = EXAMPLES["no_plan"]()
     first = example.entries[0]
     opened = {**first, "data": {**first["data"], "wave_plan": "a" * 64}}
 

@@ -53,7 +53,7 @@ def test_totals_and_states_match_the_seal(name: str) -> None:
 
 
 def test_a_task_has_its_attempts_verdicts_and_escalations() -> None:
-    draft = history_of(EXAMPLES["climbing"]().entries).tasks["draft"]
+    draft = history_of(EXAMPLES["escalated"]().entries).tasks["draft"]
 
     assert (draft.state, draft.attempts, draft.agent, draft.tier) == ("passed", 5, "writer", "frontier")
     assert draft.verdicts == {"pass": 5, "none": 1, "fail": 2}
@@ -173,7 +173,7 @@ def test_totals_equal_the_sums_over_tasks_after_every_entry(name: str) -> None:
 
 
 def test_an_agent_check_counts_as_a_call_and_a_command_check_does_not() -> None:
-    example = ExampleRun(plan_of("climbing"))
+    example = ExampleRun(plan_of("escalated"))
     example.wave()
     example.start("draft")
     example.finish("draft", {"title": "one"})
@@ -187,7 +187,7 @@ def test_an_agent_check_counts_as_a_call_and_a_command_check_does_not() -> None:
 
 
 def test_a_task_is_retried_after_a_failure_until_an_attempt_succeeds() -> None:
-    example = ExampleRun(plan_of("climbing"))
+    example = ExampleRun(plan_of("escalated"))
     example.wave()
     states = []
 
@@ -238,7 +238,7 @@ def test_time_between_a_kill_and_a_redaction_does_not_count() -> None:
 
 
 def test_a_ledger_without_a_plan_has_a_history() -> None:
-    history = history_of(EXAMPLES["own_entries"]().entries)
+    history = history_of(EXAMPLES["user_kinds"]().entries)
 
     assert (history.wave, history.tasks, history.status) == (None, {}, "passed")
 

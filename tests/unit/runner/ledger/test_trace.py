@@ -60,7 +60,7 @@ def test_a_trace_contains_the_entry_and_all_its_causes() -> None:
 
 
 def test_a_trace_contains_no_later_entries() -> None:
-    example = EXAMPLES["climbing"]()
+    example = EXAMPLES["escalated"]()
     data = ledger_of(example.lines())
 
     seqs, missing = traced(data, 27)

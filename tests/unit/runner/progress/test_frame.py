@@ -94,7 +94,7 @@ def test_waves_count_their_ended_tasks() -> None:
 
 
 def test_the_row_of_a_task_shows_its_current_activity() -> None:
-    example = ExampleRun(plan_of("climbing"))
+    example = ExampleRun(plan_of("escalated"))
     example.wave()
     rows = []
 
@@ -208,7 +208,7 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
 
 
 def test_names_from_manifests_are_neither_terminal_codes_nor_markup() -> None:
-    plan = {**ExampleRun(plan_of("climbing")).plan, "metadata": {"name": "a\x1b[2J[red]b[/red]"}}
+    plan = {**ExampleRun(plan_of("escalated")).plan, "metadata": {"name": "a\x1b[2J[red]b[/red]"}}
     view = RunView(RUN, plan=plan_in(plan))
 
     text = lines(view, Screen(80, 24), wait="\x9b31m")

@@ -129,7 +129,7 @@ def test_deliveries_are_not_printed_and_a_passing_task_takes_two_lines(feed: Fee
 
 
 def test_entries_of_an_earlier_process_count_and_are_not_printed(feed: Feed) -> None:
-    example = EXAMPLES["climbing"]()
+    example = EXAMPLES["escalated"]()
     complete, half = printed(feed, example).splitlines(), len(example.entries) // 2
 
     resumed = printed(feed, example, recalled=half).splitlines()
@@ -185,7 +185,7 @@ VALUES = st.recursive(
 )
 FACTS = "task attempt agent usage reserved state status reason verdict check by error instances wave deadline".split()
 PLAN = {
-    **ExampleRun(plan_of("climbing")).plan,
+    **ExampleRun(plan_of("escalated")).plan,
     "metadata": {"name": "n\x9b"},
     "tasks": {"a": {"gate": {"question": ["\x1b[2J\n"], "on_deadline": "reject"}, "accept": [{"agent": "\x1b"}]}},
     "waves": [["a"]],

@@ -28,7 +28,7 @@ def result_of(example: ExampleRun, until: int | None = None, directory: Path = R
         assert entry is not None
         history.apply(entry)
     history.head = leaf(lines[-1]).hex()
-    return RunResult(directory, history, 0, RunContext(RUN, read_wave_plan(ExampleRun(plan_of("climbing")).plan)))
+    return RunResult(directory, history, 0, RunContext(RUN, read_wave_plan(ExampleRun(plan_of("escalated")).plan)))
 
 
 def rates_of(examples: Sequence[ExampleRun]) -> PassRates:
@@ -43,10 +43,10 @@ def document_of(rates: PassRates) -> dict[str, Any]:
 def three_runs() -> PassRates:
     """Return two passed runs and, between them, one that was killed in its first task."""
     ends = ((None, RUN), (12, f"{RUN}.2"), (None, f"{RUN}.3"))
-    return compute_pass_rates([result_of(EXAMPLES["climbing"](), until, RUNS / name) for until, name in ends])
+    return compute_pass_rates([result_of(EXAMPLES["escalated"](), until, RUNS / name) for until, name in ends])
 
 
-COMPLETE_HEAD, KILLED_HEAD = (leaf(EXAMPLES["climbing"]().lines()[last]).hex() for last in (-1, 11))
+COMPLETE_HEAD, KILLED_HEAD = (leaf(EXAMPLES["escalated"]().lines()[last]).hex() for last in (-1, 11))
 
 
 def test_the_text_report() -> None:
@@ -100,7 +100,7 @@ def test_interrupted_runs_are_distinguished_from_paused_ones() -> None:
 
 
 def test_the_percentage_is_below_100_unless_every_run_passed() -> None:
-    results = [result_of(EXAMPLES["bare"]())] * 1999 + [result_of(EXAMPLES["cancelled"]())]
+    results = [result_of(EXAMPLES["no_plan"]())] * 1999 + [result_of(EXAMPLES["cancelled"]())]
 
     assert render_pass_rates(compute_pass_rates(results)).startswith(
         "2,000 runs: 1,999 of 2,000 (99.9%) passed; 1 cancelled\n"
@@ -154,7 +154,7 @@ def test_the_step_summary() -> None:
 
 
 def test_a_full_step_summary_keeps_the_runs_that_did_not_pass() -> None:
-    passed, cancelled = result_of(EXAMPLES["bare"]()), result_of(EXAMPLES["cancelled"]())
+    passed, cancelled = result_of(EXAMPLES["no_plan"]()), result_of(EXAMPLES["cancelled"]())
 
     summary = render_step_pass_rates(compute_pass_rates([passed] * 9_999 + [cancelled]))
 

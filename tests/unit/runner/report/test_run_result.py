@@ -53,7 +53,7 @@ def footer(example: ExampleRun, spent: str, *more: str) -> str:
 
 
 def test_a_run_that_passed(result_of: ReadResult) -> None:
-    example = EXAMPLES["climbing"]()
+    example = EXAMPLES["escalated"]()
 
     assert render_result(result_of(example)) == (
         "passed: 2 passed in 48.7s\n"
@@ -253,7 +253,7 @@ def test_sensitive_values_are_not_shown(result_of: ReadResult) -> None:
     example.deliver("use")
     example.start("use")
     data = {"task": "use", "attempt": 1, "status": "error", "error": "malformed", "usage": {}, "measured": False}
-    example.add("task.finished", data, bodies={"detail": example.body("Ada said", salted=True)})
+    example.add("task.finished", data, bodies={"detail": example.body("Ada said", is_salted=True)})
     example.end("use", "failed", "error")
     example.answer("asked")
     result = result_of(example)
@@ -286,9 +286,9 @@ def test_redacted_outputs_have_no_path(result_of: ReadResult) -> None:
     ],
 )
 def test_only_short_texts_are_shown(result_of: ReadResult, content: Body, displayed: list[str]) -> None:
-    example = ExampleRun(plan_of("climbing"))
+    example = ExampleRun(plan_of("escalated"))
     example.unit("report").output = content
-    example.unit("report").ended = 0
+    example.unit("report").ended_seq = 0
     example.answer("report")
 
     lines = render_result(result_of(example)).split("\n")

@@ -1,4 +1,4 @@
-"""Example ledgers of runs in which all went well in the end."""
+"""Example ledgers of runs that pass."""
 
 from typing import Any
 
@@ -79,8 +79,8 @@ def matrix_and_used_plan() -> ExampleRun:
     return run
 
 
-def climbing() -> ExampleRun:
-    run = ExampleRun(plan_of("climbing"))
+def escalated() -> ExampleRun:
+    run = ExampleRun(plan_of("escalated"))
     run.wave()
     run.start("draft")
     run.fail("draft", "rate_limited")

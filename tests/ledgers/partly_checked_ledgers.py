@@ -1,14 +1,14 @@
-"""Example ledgers of which level 4 sees less or nothing: redacted bodies, and ledgers that are of no plan."""
+"""Example ledgers that level 4 can check only in part or not at all: redacted bodies, ledgers without a plan."""
 
 from fake_ledger.files import Body
 from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
 
-LARGEST = 2**53 - 1
+LARGEST_INTEGER = 2**53 - 1
 
 
 def redacted() -> ExampleRun:
-    """Salted bodies, and redactions after the seal: of one that is handed on and answered, and of a plain one."""
+    """Two redactions after the seal: a salted body that is also delivered and given as an answer, and a plain body."""
     run = ExampleRun(plan_of("redacted"))
     run.wave()
     run.do("ask", {"name": "Ada", "age": 36})
@@ -19,8 +19,8 @@ def redacted() -> ExampleRun:
     for output in ("asked", "told", "used"):
         run.answer(output)
     run.seal()
-    asked = run.unit("ask").closed
-    told = run.unit("tell").started
+    asked = run.unit("ask").closed_seq
+    told = run.unit("tell").started_seq
     assert asked is not None
     assert told is not None
     run.redact_body(asked, "output", "asked by the person")
@@ -45,30 +45,30 @@ def redacted_plan() -> ExampleRun:
     return run
 
 
-def own_entries() -> ExampleRun:
-    """What other programs may write: every form of value that a line can hold, and bodies of awkward sizes."""
+def user_kinds() -> ExampleRun:
+    """Entries of `x-` kinds with every form of value that a line can contain, and with bodies of awkward sizes."""
     run = ExampleRun(run_id="01936b2e-4d10-7a3c-8f00-00000000000a")
     nested: list[object] = []
     for _ in range(61):
         nested = [nested]
     data = {
         "": None,
-        "\u20ac": [True, False, LARGEST, -LARGEST, 0],
+        "\u20ac": [True, False, LARGEST_INTEGER, -LARGEST_INTEGER, 0],
         "\U0001f600": "beyond the basic plane, sorted before \ufb33",
         "\ufb33": '\u2028\u0085\r\n\t\b\f\x01\x7f"\\/',
         "nested": nested,
     }
     run.add("x-form", data, actor="person:ada")
     sizes = {f"of_{size}": Body(b"\xff" * size, "application/octet-stream") for size in (0, 1, 511, 512, 513, 1024)}
-    bodies = run.add("x-2.bodies_of-sizes", bodies=sizes, causes=(0, 1), actor="agent:a/b")
-    run.add("x-again", bodies={"same": sizes["of_1"], "salted": run.body("", salted=True)})
-    run.redact_body(bodies, "of_513", "no reason")
+    with_sizes = run.add("x-2.bodies_of-sizes", bodies=sizes, causes=(0, 1), actor="agent:a/b")
+    run.add("x-again", bodies={"same": sizes["of_1"], "salted": run.body("", is_salted=True)})
+    run.redact_body(with_sizes, "of_513", "no reason")
     run.add("x-long", {"text": "x" * 65_290})
     run.seal()
     return run
 
 
-def bare() -> ExampleRun:
+def no_plan() -> ExampleRun:
     run = ExampleRun()
     run.seal()
     return run

@@ -1,4 +1,4 @@
-"""Example ledgers of runs that ended otherwise: failed, stopped, refused, cancelled."""
+"""Example ledgers of runs that do not pass: failed, stopped, refused and cancelled."""
 
 from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
@@ -22,7 +22,7 @@ def gate_refused() -> ExampleRun:
 
 
 def budget_stop() -> ExampleRun:
-    """Of the run 3,000 tokens, of the writer 2,200, of the first task 1,300; a call reserves 600 of them."""
+    """The token budgets: 3,000 for the run, 2,200 for the writer, 1,300 for the first task. A call reserves 600."""
     run = ExampleRun(plan_of("budget_stop"))
     run.wave()
     run.start("draft")
@@ -33,7 +33,7 @@ def budget_stop() -> ExampleRun:
     run.add(
         "budget.exceeded",
         {"task": "draft", "attempt": 2, "amount": "micro_usd", "reserved": 4000, "used": 4200},
-        causes=(run.unit("draft").closed,),
+        causes=(run.unit("draft").closed_seq,),
     )
     run.end("draft")
     run.answer("draft")
