@@ -18,7 +18,7 @@ from threading import Thread
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Long enough for a busy machine: a page that takes longer hangs.
 PATIENCE_S = 120
 
@@ -43,7 +43,7 @@ class PageFailed(AssertionError):
 
 
 class Site(ThreadingHTTPServer):
-    """Serve a folder. When a page polls or reports, answer with the next request."""
+    """Serves a folder. A page that polls or reports gets the next request of the test as the answer."""
 
     daemon_threads = True
 
@@ -54,7 +54,7 @@ class Site(ThreadingHTTPServer):
         self.reports: Queue[bytes | PageFailed] = Queue()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # Every test ends by killing a busy browser.
+        # Ignore lost connections: every test ends by killing a busy browser.
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -84,7 +84,7 @@ class _Handler(SimpleHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def __init__(self, request: Any, client_address: Any, server: Site) -> None:
-        # The system's MIME table may differ, and browsers refuse modules of another type.
+        # The system's MIME table may differ, and browsers refuse modules with a different type.
         self.extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript"}
         super().__init__(request, client_address, server, directory=str(server.folder))
 
@@ -103,7 +103,7 @@ class _Handler(SimpleHTTPRequestHandler):
         self._answer()
 
     def list_directory(self, path: str | os.PathLike[str]) -> None:
-        """The paths of all files in a directory tree."""
+        """Answer with the paths of all files in a directory tree."""
         top = Path(path)
         names = sorted(found.relative_to(top).as_posix() for found in top.rglob("*") if found.is_file())
         self._answer(json.dumps(names).encode())
@@ -124,30 +124,30 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 def find_browser() -> str | None:
-    return next(filter(None, map(shutil.which, NAMES)), None)
+    return next(filter(None, map(shutil.which, BROWSER_NAMES)), None)
 
 
 @contextmanager
-def site_in(folder: Path) -> Iterator[Site]:
-    """A site with the checkout's code and schemas, and anything else in the folder."""
+def serve_site(folder: Path) -> Iterator[Site]:
+    """Create a folder with links to the checkout's code and schemas, and serve it."""
     folder.mkdir()
     for name in ("conformance/js", "schemas/v1"):
         (folder / name).parent.mkdir()
         (folder / name).symlink_to(ROOT / name)
     with Site(folder) as site:
-        serving = Thread(target=site.serve_forever)
-        serving.start()
+        thread = Thread(target=site.serve_forever)
+        thread.start()
         try:
             yield site
         finally:
             site.requests.put(None)
             site.shutdown()
-            serving.join()
+            thread.join()
 
 
 @contextmanager
-def page_of(site: Site, browser: str, module: str) -> Iterator[None]:
-    """Open a page that runs a module in its own browser."""
+def open_page(site: Site, browser: str, module: str) -> Iterator[None]:
+    """Open a page that runs a module, in a browser that is killed at the end."""
     (site.folder / "page.html").write_text(PAGE % module, encoding="utf-8")
     profile = site.folder.with_name(f"{site.folder.name}-profile")
     # The sandbox does not work as root, and containers have little shared memory.

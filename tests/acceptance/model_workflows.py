@@ -24,12 +24,12 @@ Fields = Mapping[str, Any]
 
 
 def model(format_: Format, base_url: str, **settings: Any) -> dict[str, Any]:
-    """An adapter whose key is in the variable KEY."""
+    """The manifest of a model adapter whose key is in the variable KEY."""
     defaults = {"type": str(format_), "base_url": base_url, "model": "small", "api_key_env": "KEY"}
     return {**defaults, "max_tokens": MAX_TOKENS, **settings}
 
 
-def write(
+def write_workflow(
     folder: Folder,
     tasks: Fields,
     adapters: Fields,
@@ -38,7 +38,7 @@ def write(
     policy: Fields | None = None,
     outputs: Fields | None = None,
 ) -> None:
-    """Write a workflow whose `writer` uses the first adapter. It may reach this machine and makes one attempt."""
+    """Write a workflow whose `writer` uses the first adapter, with a policy that allows calls to this machine."""
     defaults = {"allow": {"hosts": ["127.0.0.1"], "env": ["KEY", "PROXY"]}, "max_parallel": 1}
     roster = {"adapters": adapters, "agents": agents or {"writer": {"adapter": next(iter(adapters))}}}
     folder.write(tasks, roster=roster, policy={**defaults, **(policy or {})}, outputs=outputs)
@@ -50,9 +50,9 @@ def retry_policy(attempts: int = 2) -> dict[str, Any]:
 
 
 def run_hello(folder: Folder, base_url: str, format_: Format, attempts: int = 2, **settings: Any) -> Result:
-    """Run one task and verify its ledger."""
+    """Run a workflow with one task. Check that the ledger is valid and that the key is not leaked."""
     adapters = {"model": model(format_, base_url, **settings)}
-    write(folder, HELLO, adapters, policy=retry_policy(attempts), outputs={"said": "hello"})
+    write_workflow(folder, HELLO, adapters, policy=retry_policy(attempts), outputs={"said": "hello"})
     result = folder.run()
     check_valid_by_command(folder)
     check_not_leaked(KEY, folder.path / "run", result)
@@ -61,10 +61,10 @@ def run_hello(folder: Folder, base_url: str, format_: Format, attempts: int = 2,
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt: its first entry, its last entry, and the reply."""
+    """One attempt with its entries and bodies. `detail` describes the answer, and `reply` is its raw text."""
 
-    began: Fields
-    ended: Fields
+    start_entry: Fields
+    end_entry: Fields
     detail: Fields
     prompt: str
     reply: bytes | None
@@ -72,31 +72,31 @@ class Call:
     @property
     def outcome(self) -> str:
         """The status or, for an error, its kind."""
-        data = self.ended["data"]
+        data = self.end_entry["data"]
         return str(data["error"] if data["status"] == "error" else data["status"])
 
     @property
     def tokens(self) -> dict[str, int]:
-        return {name: self.ended["data"]["usage"][name] for name in NO_TOKENS}
+        return {name: self.end_entry["data"]["usage"][name] for name in NO_TOKENS}
 
     @property
     def reserved_tokens(self) -> dict[str, int]:
         return {
             **NO_TOKENS,
-            **{name: self.began["data"]["reserved"][name] for name in ("input_tokens", "output_tokens")},
+            **{name: self.start_entry["data"]["reserved"][name] for name in ("input_tokens", "output_tokens")},
         }
 
     @property
     def is_measured(self) -> bool:
-        return bool(self.ended["data"]["measured"])
+        return bool(self.end_entry["data"]["measured"])
 
     @property
     def began_at(self) -> datetime:
-        return datetime.fromisoformat(self.began["at"])
+        return datetime.fromisoformat(self.start_entry["at"])
 
     @property
     def ended_at(self) -> datetime:
-        return datetime.fromisoformat(self.ended["at"])
+        return datetime.fromisoformat(self.end_entry["at"])
 
 
 def calls(folder: Folder, out: str = "run", task: str | None = None) -> list[Call]:
@@ -116,8 +116,8 @@ def _call(folder: Folder, out: str, began: Mapping[tuple[str, int], Fields], end
 
 
 def totals(folder: Folder, out: str = "run") -> dict[str, int]:
-    found: dict[str, int] = folder.entries(out, "run.sealed")[0]["data"]["totals"]
-    return found
+    sealed_totals: dict[str, int] = folder.entries(out, "run.sealed")[0]["data"]["totals"]
+    return sealed_totals
 
 
 def check_valid_by_command(folder: Folder, out: str = "run") -> None:
@@ -141,7 +141,7 @@ def _encodings(secret: str) -> Iterator[tuple[str, bytes]]:
     yield "hexadecimal", secret.encode().hex().encode()
     for quoted in (quote(secret), quote(secret, safe=""), quote_plus(secret)):
         yield "in a URL", quoted.encode()
-    for before in range(3):
-        # Without the characters that depend on the neighbouring bytes.
-        whole = base64.b64encode(bytes(before) + secret.encode())
-        yield "base64", whole[-(-before * 8 // 6) : (before + len(secret)) * 8 // 6]
+    for offset in range(3):
+        # Omit the characters that depend on neighboring bytes.
+        encoded = base64.b64encode(bytes(offset) + secret.encode())
+        yield "base64", encoded[-(-offset * 8 // 6) : (offset + len(secret)) * 8 // 6]

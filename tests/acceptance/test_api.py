@@ -29,7 +29,7 @@ from forum_runner.api import (
 )
 from forum_runner.ledger.verification.report import Verdict
 
-# A duration that identifies the processes of this test.
+# The duration identifies the processes of these tests.
 _NAP = f"sleep 62.{os.getpid()}"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
 # Attempts whose outcome is unknown are repeated.
@@ -37,8 +37,8 @@ _RETRY = {"on_lost": "retry"}
 _RUN = RunRequest("workflow.yaml", out=Path("run"))
 
 
-class Watch(Observer):
-    """Collect kinds of entries and set `started` when a task starts."""
+class RecordingObserver(Observer):
+    """Records the kinds of entries, and sets `started` when a task starts."""
 
     def __init__(self) -> None:
         self.kinds: list[str] = []
@@ -91,14 +91,16 @@ def findings(folder: Folder) -> tuple[Any, ...]:
     return tuple(finding for finding in report.findings if report.verdict is not Verdict.INCOMPLETE)
 
 
-def test_two_runs_share_an_event_loop_and_one_is_cancelled(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    cancelled, whole = napping_workflow(tmp_path / "cancelled"), quick_workflow(tmp_path / "whole")
-    watch = Watch()
+def test_cancelling_a_run_does_not_affect_another_run_in_its_event_loop(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cancelled, completed = napping_workflow(tmp_path / "cancelled"), quick_workflow(tmp_path / "completed")
+    observer = RecordingObserver()
     handlers = [signal.getsignal(number) for number in _SIGNALS]
 
     async def main() -> tuple[str, str]:
-        handle = await api.start(workspace(cancelled), _RUN, watch)
-        other = asyncio.create_task(api.run(workspace(whole), _RUN))
+        handle = await api.start(workspace(cancelled), _RUN, observer)
+        other = asyncio.create_task(api.run(workspace(completed), _RUN))
         await wait_for_nap(cancelled)
         handle.cancel()
         return (await handle.wait()).status, (await other).status
@@ -106,10 +108,10 @@ def test_two_runs_share_an_event_loop_and_one_is_cancelled(tmp_path: Path, capfd
     assert run_in_thread(main()) == ("paused", "passed")
     assert [signal.getsignal(number) for number in _SIGNALS] == handlers
     assert capfd.readouterr() == ("", "")
-    assert (watch.kinds[-1], watch.is_closed) == ("run.paused", True)
+    assert (observer.kinds[-1], observer.is_closed) == ("run.paused", True)
     assert processes_with(_NAP.replace(" ", "\0")) == []
-    assert (findings(cancelled), findings(whole)) == ((), ())
-    check_valid(whole.path / "run")
+    assert (findings(cancelled), findings(completed)) == ((), ())
+    check_valid(completed.path / "run")
 
     assert run_in_thread(api.resume(workspace(cancelled), ResumeRequest("run"))).status == "passed"
     check_valid(cancelled.path / "run")
@@ -201,9 +203,9 @@ def test_a_gate_is_decided_while_its_run_waits(tmp_path: Path) -> None:
     folder.write({"a": sh("echo a", gate={"question": "Go?"}), "b": sh(f"{_NAP} & wait")})
 
     async def main() -> tuple[bool, str]:
-        watch = Watch()
-        handle = await api.start(workspace(folder), _RUN, watch)
-        await watch.started.wait()
+        observer = RecordingObserver()
+        handle = await api.start(workspace(folder), _RUN, observer)
+        await observer.started.wait()
         decision = await api.decide(workspace(folder), DecisionRequest("run", "a", "approved", "ann"))
         handle.cancel()
         return decision.is_running, (await handle.wait()).status
@@ -229,7 +231,7 @@ def test_a_deterministic_run_yields_to_the_event_loop_and_can_be_cancelled(tmp_p
     check_valid(folder.path / "run")
 
 
-def test_a_run_is_retried_and_reuses_what_passed(tmp_path: Path) -> None:
+def test_a_retried_run_reuses_the_results_that_passed(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.write({"a": sh("echo a"), "b": sh("test -e ready && echo b", needs=["a"])})
 
@@ -243,18 +245,18 @@ def test_a_run_is_retried_and_reuses_what_passed(tmp_path: Path) -> None:
     assert folder.reused("again") == {"a"}
 
 
-def test_all_errors_are_forum_errors(tmp_path: Path) -> None:
+def test_errors_of_api_calls_are_forum_errors(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.write({"a": {"agent": "nobody", "run": ["true"]}})
-    here = workspace(folder)
+    workspace_ = workspace(folder)
 
     with pytest.raises(InvalidWorkflowError, match="nobody"):
-        asyncio.run(api.run(here, _RUN))
+        asyncio.run(api.run(workspace_, _RUN))
     for call in (
-        lambda: api.verify(here, "nowhere"),
-        lambda: api.show(here, "nowhere"),
-        lambda: api.keygen(here, "name", Path("nowhere/key")),
-        lambda: api.checkpoint(here, "nowhere"),
+        lambda: api.verify(workspace_, "nowhere"),
+        lambda: api.show(workspace_, "nowhere"),
+        lambda: api.keygen(workspace_, "name", Path("nowhere/key")),
+        lambda: api.checkpoint(workspace_, "nowhere"),
         lambda: api.explain("F999"),
     ):
         with pytest.raises(ForumError):
@@ -286,7 +288,7 @@ print(report.verdict, api.replay(workspace, run).is_same)
 """
 
 
-def test_no_call_needs_the_current_directory(tmp_path: Path) -> None:
+def test_no_api_call_needs_the_current_directory(tmp_path: Path) -> None:
     folder = quick_workflow(tmp_path / "work")
 
     result = subprocess.run(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.browser import ROOT, PageFailed, Site, find_browser, page_of, site_in
+from acceptance.browser import ROOT, PageFailed, Site, find_browser, open_page, serve_site
 from acceptance.workflow_folder import MODEL, Folder, ask
 from forum_conformance.suite.answer import read_answer
 from forum_conformance.suite.client import Reply
@@ -25,7 +25,7 @@ TASKS = {"draft": ask("Write."), "polish": ask("Polish.", needs=["draft"])}
 
 @pytest.fixture
 def browser() -> str:
-    """The path of a browser."""
+    """The path of an installed browser. Without one, the test is skipped, except in CI."""
     path = find_browser()
     if path is None:
         if "CI" in os.environ:
@@ -56,7 +56,7 @@ def test_every_vector_of_its_roles_passes_in_a_browser(browser: str, tmp_path: P
     vectors = Vectors(default_folder())
     cases = [case for case in vectors.cases.values() if case.role in ROLES]
 
-    with site_in(tmp_path / "site") as site, page_of(site, browser, 'import "./conformance/js/test/page.js";'):
+    with serve_site(tmp_path / "site") as site, open_page(site, browser, 'import "./conformance/js/test/page.js";'):
         scratch = site.folder / "scratch"
         scratch.mkdir()
         outcomes = [VectorRunner(vectors, None, scratch).run(case, Client(site)) for case in cases]
@@ -69,7 +69,7 @@ def test_every_vector_of_its_roles_passes_in_a_browser(browser: str, tmp_path: P
 @pytest.fixture(scope="module")
 def signed_run(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """The files that the README's page reads: a run, a signed checkpoint and a signed proof."""
-    folder = Folder(tmp_path_factory.mktemp("made"))
+    folder = Folder(tmp_path_factory.mktemp("signed"))
     folder.write(TASKS, roster=MODEL, answers=ANSWERS, outputs={"notes": "polish"})
     assert folder.run("--deterministic").code == 0
     for name in ("key", "other"):
@@ -89,7 +89,7 @@ def readme_module() -> str:
 def report_in_browser(browser: str, site: Site) -> dict[str, Any]:
     """The document that the README's page displays."""
     send_report = 'await fetch("/report", { method: "POST", body: document.body.textContent });'
-    with page_of(site, browser, readme_module() + send_report):
+    with open_page(site, browser, readme_module() + send_report):
         displayed: dict[str, Any] = json.loads(site.next_report())
     return displayed
 
@@ -102,6 +102,7 @@ def report_by_forum(folder: Folder) -> dict[str, Any]:
 
 
 def without_messages(displayed: dict[str, Any]) -> dict[str, Any]:
+    """Remove the texts, which differ between implementations."""
     for finding in displayed["report"]["findings"]:
         del finding["sentence"]
     for level in displayed["report"]["levels"]:
@@ -130,7 +131,7 @@ def swap_key(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        pytest.param(lambda _: None, ("valid", [], None, []), id="nothing"),
+        pytest.param(lambda _: None, ("valid", [], None, []), id="unchanged"),
         pytest.param(
             replace("run/ledger.jsonl", b'"attempt":1', b'"attempt":2'), ("invalid", ["L201"], 3, []), id="entry"
         ),
@@ -148,7 +149,7 @@ def test_the_page_in_the_readme_reports_the_same_as_forum(
     change: Change,
     expected: tuple[str, list[str], int | None, list[str]],
 ) -> None:
-    with site_in(tmp_path / "site") as site:
+    with serve_site(tmp_path / "site") as site:
         folder = Folder(site.folder)
         shutil.copytree(signed_run.path, folder.path, dirs_exist_ok=True)
         change(folder.path)
@@ -162,8 +163,8 @@ def test_the_page_in_the_readme_reports_the_same_as_forum(
 
 def test_a_page_whose_module_is_missing_fails(browser: str, tmp_path: Path) -> None:
     with (
-        site_in(tmp_path / "site") as site,
-        page_of(site, browser, 'import "./conformance/js/missing.js";'),
+        serve_site(tmp_path / "site") as site,
+        open_page(site, browser, 'import "./conformance/js/missing.js";'),
         pytest.raises(PageFailed, match="cannot load"),
     ):
         site.next_report()

@@ -1,4 +1,4 @@
-"""The manifest commands (`check`, `compile`, `init` and others), called as commands."""
+"""The manifest commands `init`, `check`, `compile`, `graph`, `explain` and `schema`."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def write_broken(folder: Path) -> str:
+def write_broken_workflow(folder: Path) -> str:
     (folder / "broken.yaml").write_text(WORKFLOW.replace("agent: operator, run: [git, version]", "agent: opertor"))
     return "broken.yaml"
 
@@ -59,7 +59,7 @@ def test_check_reports_ok_and_exits_0(folder: Path) -> None:
 
 
 def test_check_shows_the_location_the_line_and_a_caret(folder: Path) -> None:
-    result = forum("check", write_broken(folder), cwd=folder)
+    result = forum("check", write_broken_workflow(folder), cwd=folder)
 
     assert result.returncode == 2
     assert result.stdout == (
@@ -70,10 +70,10 @@ def test_check_shows_the_location_the_line_and_a_caret(folder: Path) -> None:
     )
 
 
-def test_check_is_coloured_on_a_terminal_and_plain_elsewhere(folder: Path) -> None:
+def test_check_is_colored_on_a_terminal_and_plain_elsewhere(folder: Path) -> None:
     def output_on_terminal(env: dict[str, str]) -> bytes:
         ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "forum_runner", "check", write_broken(folder)]
+        command = [sys.executable, "-m", "forum_runner", "check", write_broken_workflow(folder)]
         plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
         with subprocess.Popen(command, cwd=folder, stdout=theirs, env={**plain, "TERM": "xterm", **env}):
             os.close(theirs)
@@ -88,11 +88,11 @@ def test_check_is_coloured_on_a_terminal_and_plain_elsewhere(folder: Path) -> No
 
     assert b"\x1b[31mF012\x1b[0m" in output_on_terminal({})
     assert b"\x1b" not in output_on_terminal({"NO_COLOR": "1"})
-    assert "\x1b" not in forum("check", write_broken(folder), cwd=folder).stdout
+    assert "\x1b" not in forum("check", write_broken_workflow(folder), cwd=folder).stdout
 
 
 def test_a_check_report_matches_its_schema(folder: Path) -> None:
-    report = json.loads(forum("check", "--json", write_broken(folder), cwd=folder).stdout)
+    report = json.loads(forum("check", "--json", write_broken_workflow(folder), cwd=folder).stdout)
 
     jsonschema.Draft202012Validator(json.loads((SCHEMAS / "check-report.schema.json").read_text())).validate(report)
     assert [finding["code"] for finding in report["findings"]] == ["F012"]
@@ -100,7 +100,7 @@ def test_a_check_report_matches_its_schema(folder: Path) -> None:
 
 
 def test_check_writes_github_annotations(folder: Path) -> None:
-    result = forum("check", "--format", "github", write_broken(folder), cwd=folder)
+    result = forum("check", "--format", "github", write_broken_workflow(folder), cwd=folder)
 
     assert result.stdout == (
         "::error file=broken.yaml,line=12,endLine=12,col=19,endColumn=26,title=forum F012"
@@ -109,7 +109,7 @@ def test_check_writes_github_annotations(folder: Path) -> None:
 
 
 def test_check_writes_sarif(folder: Path) -> None:
-    document = json.loads(forum("check", "--format", "sarif", write_broken(folder), cwd=folder).stdout)
+    document = json.loads(forum("check", "--format", "sarif", write_broken_workflow(folder), cwd=folder).stdout)
 
     run = document["runs"][0]
     assert document["version"] == "2.1.0"
@@ -119,7 +119,7 @@ def test_check_writes_sarif(folder: Path) -> None:
     assert location["region"] == {"startLine": 12, "startColumn": 19, "endLine": 12, "endColumn": 26}
 
 
-def test_a_policy_that_refuses_exits_6(folder: Path) -> None:
+def test_a_refusal_by_the_policy_exits_6(folder: Path) -> None:
     (folder / "refused.yaml").write_text(WORKFLOW.replace("commands: [git]", "commands: []"))
 
     assert forum("check", "refused.yaml", cwd=folder).returncode == 6
@@ -180,7 +180,7 @@ def test_a_full_disk_is_reported_with_exit_2(folder: Path) -> None:
 
 @pytest.mark.parametrize("redirection", [">&-", "2>&-", "| true", "2>/dev/full"])
 def test_closed_or_full_streams_do_not_change_the_exit_code(folder: Path, redirection: str) -> None:
-    write_broken(folder)
+    write_broken_workflow(folder)
     command = f"{sys.executable} -m forum_runner compile broken.yaml {redirection}; echo ${{PIPESTATUS[0]}} >&3"
     read, write = os.pipe()
     with subprocess.Popen(
@@ -208,7 +208,7 @@ def test_findings_are_printed_in_any_terminal_encoding(folder: Path, encoding: s
 
 
 def test_a_missing_file_does_not_hide_other_findings(folder: Path) -> None:
-    result = forum("check", "nowhere/x.yaml", write_broken(folder), "workflow.yaml/x", cwd=folder)
+    result = forum("check", "nowhere/x.yaml", write_broken_workflow(folder), "workflow.yaml/x", cwd=folder)
 
     assert result.returncode == 2
     assert [line.split()[1] for line in result.stdout.splitlines() if ": F" in line] == ["F012", "F101", "F101"]
@@ -265,7 +265,7 @@ def test_an_unused_plan_in_a_file_is_checked(folder: Path) -> None:
 
 
 def test_init_can_be_repeated_after_a_failure(folder: Path) -> None:
-    (folder / ".forum").write_text("in the way")
+    (folder / ".forum").write_text("a file")
 
     failed = forum("init", ".", cwd=folder)
     (folder / "workflow.yaml").unlink()
@@ -350,7 +350,7 @@ def test_hash_seed_locale_and_folder_do_not_change_the_compiled_bytes(folder: Pa
     assert len(outputs) == 1
 
 
-def test_the_listed_help_is_the_short_help_of_each_command() -> None:
+def test_the_list_of_commands_shows_the_short_help_of_each() -> None:
     from forum_runner.cli import COMMANDS, cli
 
     listed = {name: text for section in COMMANDS.values() for name, text in section.items()}
@@ -359,7 +359,7 @@ def test_the_listed_help_is_the_short_help_of_each_command() -> None:
     assert {name: cli.get_command(context, name).short_help for name in listed} == listed  # type: ignore[union-attr]
 
 
-def test_every_command_has_help(folder: Path) -> None:
+def test_every_manifest_command_has_help(folder: Path) -> None:
     for command in ("init", "check", "compile", "graph", "explain", "schema"):
         result = forum(command, "--help", cwd=folder)
         assert result.returncode == 0

@@ -16,12 +16,12 @@ ROOT = Path(__file__).parents[2]
 VECTORS = ROOT / "conformance" / "vectors" / "v1"
 FORUM = [sys.executable, "-m", "forum_runner", "conform"]
 PATIENCE_S = 120
-PATHS = ("input", "root", "inputs", "script", "base", "cache")
+PATH_MEMBERS = ("input", "root", "inputs", "script", "base", "cache")
 RUN = VECTORS / "runs" / "two-tasks" / "expected"
 PAUSED = VECTORS / "runs" / "gate-without-a-deadline" / "expected"
-# The members of every request; tests add others.
-TEXT = {"protocol": 1, "id": "canonical/text", "role": "canonicalize"}
-ANSWERED = [
+# The members of every `canonicalize` request; tests add its paths.
+CANONICALIZE = {"protocol": 1, "id": "canonical/text", "role": "canonicalize"}
+RUN_VECTORS = [
     "runs/two-tasks",
     "runs/failure-stop",
     "runs/route-without-an-agent",
@@ -46,12 +46,12 @@ def line(request: Mapping[str, Any]) -> bytes:
 
 
 def request_of(name: str, output: Path) -> dict[str, Any]:
-    """The suite's request for a vector of runs. The run that it starts from is copied to `output`."""
+    """The request that the suite sends for a `runs` vector. A run to start from is copied to `output`."""
     folder = VECTORS / name
     members = json.loads((folder / "case.json").read_text(encoding="utf-8"))["request"]
     if (before := members.pop("before", None)) is not None:
         shutil.copytree(folder / before, output)
-    absolute = {key: str(folder / value) if key in PATHS else value for key, value in members.items()}
+    absolute = {key: str(folder / value) if key in PATH_MEMBERS else value for key, value in members.items()}
     return {"protocol": 1, "id": name, "role": "run", **absolute, "output": str(output)}
 
 
@@ -76,7 +76,7 @@ def check_answer(name: str, answer: Mapping[str, Any], output: Path) -> None:
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-001", "RUN-VIRTUAL-006", "RUN-VIRTUAL-007", "RUN-REUSE-003")
-@pytest.mark.parametrize("name", ANSWERED)
+@pytest.mark.parametrize("name", RUN_VECTORS)
 def test_a_run_matches_its_vector(tmp_path: Path, name: str) -> None:
     output = tmp_path / "output"
 
@@ -87,20 +87,20 @@ def test_a_run_matches_its_vector(tmp_path: Path, name: str) -> None:
 
 
 def test_one_process_answers_requests_in_order(tmp_path: Path) -> None:
-    stdin = b"".join(line(request_of(name, tmp_path / name)) for name in ANSWERED)
+    stdin = b"".join(line(request_of(name, tmp_path / name)) for name in RUN_VECTORS)
 
     result = conform("serve", stdin, tmp_path)
 
     assert (result.returncode, result.stderr) == (0, b"")
     answers = result.stdout.splitlines()
-    assert len(answers) == len(ANSWERED)
-    for name, answer in zip(ANSWERED, answers, strict=True):
+    assert len(answers) == len(RUN_VECTORS)
+    for name, answer in zip(RUN_VECTORS, answers, strict=True):
         check_answer(name, json.loads(answer), tmp_path / name)
 
 
 def test_a_request_is_answered_before_the_next_one_is_read(tmp_path: Path) -> None:
     (tmp_path / "input.json").write_text('{"b": 1.0}', encoding="utf-8")
-    request = {**TEXT, "input": tmp_path / "input.json", "output": tmp_path / "output.json"}
+    request = {**CANONICALIZE, "input": tmp_path / "input.json", "output": tmp_path / "output.json"}
 
     with subprocess.Popen([*FORUM, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -134,7 +134,7 @@ def test_a_request_is_answered_before_the_next_one_is_read(tmp_path: Path) -> No
 def test_json_is_canonicalized_or_refused(tmp_path: Path, text: str, canonical: str | None) -> None:
     (tmp_path / "input.json").write_text(text, encoding="utf-8")
     output = tmp_path / "output.json"
-    request = {**TEXT, "input": tmp_path / "input.json", "output": output}
+    request = {**CANONICALIZE, "input": tmp_path / "input.json", "output": output}
 
     result = conform("canonicalize", line(request), tmp_path)
 
@@ -146,10 +146,10 @@ def test_json_is_canonicalized_or_refused(tmp_path: Path, text: str, canonical: 
 def test_a_bundle_is_compiled_or_its_findings_are_reported(tmp_path: Path) -> None:
     bundle = VECTORS / "runs" / "two-tasks" / "bundle"
     members = {"protocol": 1, "id": "compile/bundle", "role": "compile", "root": bundle}
-    sound = {**members, "input": bundle / "workflow.json", "output": tmp_path / "plan.json"}
+    valid = {**members, "input": bundle / "workflow.json", "output": tmp_path / "plan.json"}
     broken = {**members, "input": bundle / "nothing.json", "output": tmp_path / "no-plan.json"}
 
-    result = conform("serve", line(sound) + line(broken), tmp_path)
+    result = conform("serve", line(valid) + line(broken), tmp_path)
 
     first, second = map(json.loads, result.stdout.splitlines())
     assert (first["verdict"], first["codes"], first["warnings"]) == ("valid", [], [])
@@ -167,20 +167,22 @@ def verify(path: Path, tmp_path: Path, **members: Any) -> dict[str, Any]:
 
 
 def test_a_ledger_is_verified_at_the_requested_levels(tmp_path: Path) -> None:
-    torn = tmp_path / "torn"
-    shutil.copytree(RUN, torn)
-    (torn / "ledger.jsonl").write_bytes((RUN / "ledger.jsonl").read_bytes().replace(b'"attempt":1', b'"attempt":2', 1))
+    altered = tmp_path / "altered"
+    shutil.copytree(RUN, altered)
+    (altered / "ledger.jsonl").write_bytes(
+        (RUN / "ledger.jsonl").read_bytes().replace(b'"attempt":1', b'"attempt":2', 1)
+    )
 
-    whole, paused, changed = verify(RUN, tmp_path), verify(PAUSED, tmp_path), verify(torn, tmp_path)
-    bare = verify(RUN / "ledger.jsonl", tmp_path, levels=[1, 2, 3, 4, 5])
-    chain = verify(PAUSED, tmp_path, levels=[1, 2], expect_head="0" * 64)
+    valid, paused, invalid = verify(RUN, tmp_path), verify(PAUSED, tmp_path), verify(altered, tmp_path)
+    ledger_alone = verify(RUN / "ledger.jsonl", tmp_path, levels=[1, 2, 3, 4, 5])
+    two_levels = verify(PAUSED, tmp_path, levels=[1, 2], expect_head="0" * 64)
 
-    assert (whole["verdict"], whole["codes"], whole["first_bad_seq"]) == ("valid", [], None)
-    assert whole["levels"] == dict.fromkeys("12345", "ok")
+    assert (valid["verdict"], valid["codes"], valid["first_bad_seq"]) == ("valid", [], None)
+    assert valid["levels"] == dict.fromkeys("12345", "ok")
     assert (paused["verdict"], paused["codes"]) == ("incomplete", ["L501"])
-    assert (changed["verdict"], changed["codes"], changed["first_bad_seq"]) == ("invalid", ["L201"], 3)
-    assert bare["levels"] == {"1": "ok", "2": "ok", "3": "not checked", "4": "not checked", "5": "ok"}
-    assert (chain["verdict"], chain["levels"]["5"]) == ("valid", "not checked")
+    assert (invalid["verdict"], invalid["codes"], invalid["first_bad_seq"]) == ("invalid", ["L201"], 3)
+    assert ledger_alone["levels"] == {"1": "ok", "2": "ok", "3": "not checked", "4": "not checked", "5": "ok"}
+    assert (two_levels["verdict"], two_levels["levels"]["5"]) == ("valid", "not checked")
 
 
 def test_proofs_can_be_checked(tmp_path: Path) -> None:
@@ -204,28 +206,28 @@ def test_proofs_can_be_checked(tmp_path: Path) -> None:
     assert not (tmp_path / "none.json").exists()
 
 
-def malformed() -> list[Any]:
-    whole = {**TEXT, "input": "/input.json", "output": "/output.json"}
+def malformed_requests() -> list[Any]:
+    valid = {**CANONICALIZE, "input": "/input.json", "output": "/output.json"}
     cases = {
         "nothing": b"",
         "not JSON": b"{",
         "not an object": b"[]",
         "not UTF-8": b'{"protocol": 1, "id": "\xff"}',
         "a duplicate key": b'{"protocol": 1, "protocol": 1}',
-        "another protocol": line({**whole, "protocol": 2}),
-        "no protocol": line({name: value for name, value in whole.items() if name != "protocol"}),
-        "no input": line({name: value for name, value in whole.items() if name != "input"}),
-        "a member of another role": line({**whole, "levels": [1, 2]}),
-        "an unknown member": line({**whole, "more": 1}),
-        "a number for a path": line({**whole, "input": 1}),
-        "a lone surrogate": line({**whole, "input": "/\ud800"}),
-        "another role": line({**whole, "role": "verify"}),
-        "two requests": line(whole) + line(whole),
+        "an unknown protocol": line({**valid, "protocol": 2}),
+        "no protocol": line({name: value for name, value in valid.items() if name != "protocol"}),
+        "no input": line({name: value for name, value in valid.items() if name != "input"}),
+        "a member of a different role": line({**valid, "levels": [1, 2]}),
+        "an unknown member": line({**valid, "more": 1}),
+        "a number for a path": line({**valid, "input": 1}),
+        "a lone surrogate": line({**valid, "input": "/\ud800"}),
+        "a different role": line({**valid, "role": "verify"}),
+        "two requests": line(valid) + line(valid),
     }
     return [pytest.param(data, id=name) for name, data in cases.items()]
 
 
-@pytest.mark.parametrize("stdin", malformed())
+@pytest.mark.parametrize("stdin", malformed_requests())
 def test_an_invalid_request_is_not_answered(tmp_path: Path, stdin: bytes) -> None:
     result = conform("canonicalize", stdin, tmp_path)
 
@@ -234,7 +236,7 @@ def test_an_invalid_request_is_not_answered(tmp_path: Path, stdin: bytes) -> Non
     assert b"Traceback" not in result.stderr
 
 
-def test_an_unknown_action_is_not_a_request(tmp_path: Path) -> None:
+def test_a_request_with_an_unknown_action_is_not_answered(tmp_path: Path) -> None:
     request = {"protocol": 1, "id": "runs/some", "role": "run", "action": "stop", "input": "/w", "output": "/o"}
 
     result = conform("run", line({**request, "root": "/"}), tmp_path)
@@ -257,7 +259,7 @@ def test_a_request_for_a_missing_file_is_not_answered(tmp_path: Path) -> None:
         assert b"missing" in result.stderr
 
 
-def test_a_usage_error_is_answered_and_so_is_the_next_request(tmp_path: Path) -> None:
+def test_a_request_with_a_usage_error_is_answered_and_does_not_end_the_process(tmp_path: Path) -> None:
     for name in ("ledger.jsonl", "key"):
         (tmp_path / name).write_text("no key\n")
     request = {"protocol": 1, "id": "some/id", "role": "verify", "input": tmp_path / "ledger.jsonl"}
@@ -281,7 +283,7 @@ def test_an_unknown_role_is_not_offered(tmp_path: Path) -> None:
 
 def test_an_invalid_line_ends_the_process_after_earlier_answers(tmp_path: Path) -> None:
     (tmp_path / "input.json").write_text("[]", encoding="utf-8")
-    good = line({**TEXT, "input": tmp_path / "input.json", "output": tmp_path / "output.json"})
+    good = line({**CANONICALIZE, "input": tmp_path / "input.json", "output": tmp_path / "output.json"})
 
     result = conform("serve", good + b"{\n" + good, tmp_path)
 
@@ -300,7 +302,7 @@ sys.argv = ["forum", "conform", {mode!r}]
 from forum_runner.cli import main
 main()
 """
-    request = line({**TEXT, "input": tmp_path / "input.json", "output": tmp_path / "output.json"})
+    request = line({**CANONICALIZE, "input": tmp_path / "input.json", "output": tmp_path / "output.json"})
 
     result = subprocess.run(
         [sys.executable, "-c", broken], input=request, capture_output=True, timeout=PATIENCE_S, check=False

@@ -1,4 +1,4 @@
-"""The suite with harmful programs, closed streams and signals."""
+"""The suite survives harmful programs, closed streams and signals."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def test_a_program_that_damages_its_folder_fails_only_that_vector(suite: Suite, 
     assert (difference["place"], difference["came"].split(":")[0]) == ("the vector's files", "changed")
 
 
-def start(arguments: list[str], suite: Suite) -> "subprocess.Popen[str]":
+def start_suite(arguments: list[str], suite: Suite) -> "subprocess.Popen[str]":
     (suite.folder / "tmp").mkdir()
     return subprocess.Popen(
         [sys.executable, "-m", "forum_conformance", *arguments],
@@ -77,7 +77,7 @@ def test_an_interrupted_command_leaves_no_files_and_no_processes(
         options += ["--vectors", "vectors"]
     else:
         options.append(str(draft_and_review().write(suite.folder / "run")))
-    process = start([*command.split(), *options], suite)
+    process = start_suite([*command.split(), *options], suite)
     pid = wait_for_number(child)
 
     process.send_signal(signal_)
@@ -110,14 +110,16 @@ def test_an_ignored_hangup_stays_ignored(suite: Suite) -> None:
     assert process.returncode == 1
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_do_not_change_the_result(suite: Suite, closed: str) -> None:
+@pytest.mark.parametrize("redirection", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_not_change_the_result(suite: Suite, redirection: str) -> None:
     write_set(suite.vectors, verify_case("ledger/a"), verify_case("ledger/b"))
     entrypoint = write_entrypoint({"*": VALID_ANSWER, "ledger/b": {"answer": {"verdict": "invalid"}}}, suite.folder)
     arguments = ["test", "--entrypoint", entrypoint, "--vectors", "vectors", "--role", "verify", "--jsonl", "r.jsonl"]
     quoted = shlex.join([sys.executable, "-m", "forum_conformance", *arguments])
 
-    completed = subprocess.run(["sh", "-c", f"{quoted} {closed}"], cwd=suite.folder, capture_output=True, check=False)
+    completed = subprocess.run(
+        ["sh", "-c", f"{quoted} {redirection}"], cwd=suite.folder, capture_output=True, check=False
+    )
 
     outcomes = [json.loads(line)["state"] for line in (suite.folder / "r.jsonl").read_text().splitlines()]
     assert (completed.returncode, outcomes) == (1, ["passed", "failed"])

@@ -1,4 +1,4 @@
-"""`forum-conformance test` with programs that answer, fail and refuse in every way that the protocol defines."""
+"""`forum-conformance test` with programs that answer, fail and refuse requests."""
 
 import json
 import sys
@@ -38,7 +38,7 @@ def test_a_correct_program_passes(suite: Suite, options: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "place", "came"),
+    ("behavior", "place", "came"),
     [
         ({"answer": {"verdict": "invalid"}}, "verdict", '"invalid"'),
         ({"answer": {"verdict": "valid", "codes": ["L201"]}}, "codes", '["L201"]'),
@@ -56,8 +56,10 @@ def test_a_correct_program_passes(suite: Suite, options: tuple[str, ...]) -> Non
         ({**VALID_ANSWER, "spoil": "added"}, "the vector's files", "changed: run/added"),
     ],
 )
-def test_a_wrong_program_fails_at_its_fault(suite: Suite, behaviour: dict[str, Any], place: str, came: str) -> None:
-    results = suite.results({"*": VALID_ANSWER, "ledger/a": behaviour}, "--role", "verify")
+def test_a_failed_vector_is_reported_with_the_place_of_the_difference(
+    suite: Suite, behavior: dict[str, Any], place: str, came: str
+) -> None:
+    results = suite.results({"*": VALID_ANSWER, "ledger/a": behavior}, "--role", "verify")
 
     first = differences(results["ledger/a"])[0]
     assert (first[0], first[2][: len(came)]) == (place, came)
@@ -160,7 +162,7 @@ def test_a_long_lived_process_offers_roles_by_its_answers(suite: Suite) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "place", "came"),
+    ("behavior", "place", "came"),
     [
         ({"exit": 3}, "process", "ended without an answer, exit status 3"),
         ({"signal": 9}, "process", "ended without an answer, killed by SIGKILL"),
@@ -171,9 +173,9 @@ def test_a_long_lived_process_offers_roles_by_its_answers(suite: Suite) -> None:
     ],
 )
 def test_a_process_that_fails_a_vector_is_replaced_for_the_next(
-    suite: Suite, behaviour: dict[str, Any], place: str, came: str
+    suite: Suite, behavior: dict[str, Any], place: str, came: str
 ) -> None:
-    table = {"*": VALID_ANSWER, "ledger/a": {**behaviour, "stderr": "last words"}}
+    table = {"*": VALID_ANSWER, "ledger/a": {**behavior, "stderr": "last words"}}
 
     results = suite.results(table, "--role", "verify", "--serve", "--jobs", "1")
 
@@ -237,7 +239,7 @@ def test_a_single_unsupported_vector_does_not_refuse_its_role(suite: Suite) -> N
     assert results["ledger/b"]["state"] == "unsupported"
 
 
-def test_a_hanging_long_lived_process_gets_a_hint_to_flush(suite: Suite) -> None:
+def test_a_hanging_long_lived_process_is_reported_with_a_hint_to_flush(suite: Suite) -> None:
     (result,) = suite.results({"*": {"sleep": 3600}}, "--serve", "--filter", "ledger/a", "--timeout", "0.5").values()
 
     assert differences(result) == [

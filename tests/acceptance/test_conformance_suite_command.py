@@ -75,7 +75,7 @@ def test_broken_vectors_exit_2_and_name_the_file(suite: Suite) -> None:
     assert completed.stderr.endswith("/ledger/b/run/ledger.jsonl' does not match its digest in MANIFEST.json\n")
 
 
-def test_a_failure_is_reported_at_once_and_in_full_at_the_end(suite: Suite) -> None:
+def test_a_failure_is_reported_immediately_and_in_full_at_the_end(suite: Suite) -> None:
     completed = suite.test({"*": VALID_ANSWER, "ledger/b": WRONG}, "--role", "verify")
 
     assert completed.stderr == 'failed ledger/b: verdict: expected "valid", got "invalid"\n'
@@ -133,9 +133,9 @@ def test_expected_failures_are_strict(suite: Suite) -> None:
 
 def test_reports_are_written(suite: Suite) -> None:
     (suite.folder / "out").mkdir()
-    outcomes = ("--jsonl", "out/r.jsonl", "--junit", "out/r.xml", "--html", "out/r.html", "--badges", "out/badges")
+    options = ("--jsonl", "out/r.jsonl", "--junit", "out/r.xml", "--html", "out/r.html", "--badges", "out/badges")
 
-    completed = suite.test({"*": VALID_ANSWER, "ledger/b": WRONG, "canonicalize": {"exit": 33}}, *outcomes)
+    completed = suite.test({"*": VALID_ANSWER, "ledger/b": WRONG, "canonicalize": {"exit": 33}}, *options)
 
     out = suite.folder / "out"
     lines = [json.loads(line) for line in (out / "r.jsonl").read_text().splitlines()]
@@ -182,11 +182,11 @@ def test_badges_need_a_writable_folder(suite: Suite) -> None:
 
 def test_automatic_progress_does_not_repeat_failures_in_a_shared_stream(suite: Suite) -> None:
     command = write_entrypoint({"*": VALID_ANSWER, "ledger/b": WRONG}, suite.folder)
-    words = [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", command, "--vectors", "vectors"]
+    command_line = [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", command, "--vectors", "vectors"]
 
     counts = {
         progress: subprocess.run(
-            [*words, "--role", "verify", "--progress", progress],
+            [*command_line, "--role", "verify", "--progress", progress],
             cwd=suite.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -242,7 +242,7 @@ def test_an_interrupt_reports_finished_vectors_and_leaves_no_processes(
     child = suite.folder / "child"
     command = write_entrypoint({"*": VALID_ANSWER, "ledger/b": {"child": str(child), "sleep": 3600}}, suite.folder)
     options = ["--role", "verify", "--jobs", "1", "--jsonl", "r.jsonl", "--timeout", "600", *mode]
-    started = subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", command, "--vectors", "vectors", *options],
         cwd=suite.folder,
         stdout=subprocess.PIPE,
@@ -251,30 +251,30 @@ def test_an_interrupt_reports_finished_vectors_and_leaves_no_processes(
     )
     pid = wait_for_number(child)
 
-    started.send_signal(signal_)
-    out, _ = started.communicate()
+    process.send_signal(signal_)
+    out, _ = process.communicate()
 
-    assert started.returncode == 130
+    assert process.returncode == 130
     assert out.splitlines()[-1] == "interrupted: 1 of 2 vectors were run"
     assert json.loads((suite.folder / "r.jsonl").read_text())["id"] == "ledger/a"
     wait_until_ended(pid)
 
 
-def test_no_temporary_files_are_left(suite: Suite) -> None:
-    temporary = suite.folder / "tmp"
-    temporary.mkdir()
+def test_no_temporary_files_remain(suite: Suite) -> None:
+    temporary_folder = suite.folder / "tmp"
+    temporary_folder.mkdir()
     command = write_entrypoint({"*": VALID_ANSWER}, suite.folder)
 
     completed = subprocess.run(
         [sys.executable, "-m", "forum_conformance", "test", "--vectors", "vectors", "--entrypoint", command],
         cwd=suite.folder,
-        env={**os.environ, "TMPDIR": str(temporary)},
+        env={**os.environ, "TMPDIR": str(temporary_folder)},
         capture_output=True,
         check=False,
     )
 
     assert completed.returncode == 1
-    assert list(temporary.iterdir()) == []
+    assert list(temporary_folder.iterdir()) == []
 
 
 def test_smoke_reports_for_each_role_whether_a_program_follows_the_protocol(suite: Suite) -> None:
@@ -293,7 +293,7 @@ def test_smoke_reports_for_each_role_whether_a_program_follows_the_protocol(suit
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "finding", "hint", "code"),
+    ("behavior", "finding", "hint", "code"),
     [
         ({"stdout": "hello"}, "violates the protocol: standard output: ", "print one JSON object", 1),
         ({"exit": 1}, "violates the protocol: exit status: ", "exit with 0 after an answer", 1),
@@ -307,8 +307,8 @@ def test_smoke_reports_for_each_role_whether_a_program_follows_the_protocol(suit
         ),
     ],
 )
-def test_smoke_gives_a_hint(suite: Suite, behaviour: dict[str, object], finding: str, hint: str, code: int) -> None:
-    command = write_entrypoint({"verify": behaviour, "canonicalize": {"exit": 33}}, suite.folder)
+def test_smoke_gives_a_hint(suite: Suite, behavior: dict[str, object], finding: str, hint: str, code: int) -> None:
+    command = write_entrypoint({"verify": behavior, "canonicalize": {"exit": 33}}, suite.folder)
 
     completed = suite.run("smoke", "--entrypoint", command, "--vectors", "vectors")
 

@@ -25,16 +25,16 @@ with open(sys.argv[1]) as file:
     table = json.load(file)
 for line in sys.stdin:
     request = json.loads(line)
-    todo = table.get(request["id"], table["*"])
-    if "leaves" in todo:
-        leave(todo["leaves"], cleans=todo.get("cleans", False))
+    actions = table.get(request["id"], table["*"])
+    if "leaves" in actions:
+        leave(actions["leaves"], cleans=actions.get("cleans", False))
     seen = None
-    if "looks" in todo:
-        with open(todo["looks"]) as file:
+    if "looks" in actions:
+        with open(actions["looks"]) as file:
             seen = os.path.exists(f"/proc/{int(file.read())}")
-    if "floods" in todo:
+    if "floods" in actions:
         print("x" * 2_000_000, flush=True)
-    if "hangs" in todo:
+    if "hangs" in actions:
         time.sleep(3600)
     print(json.dumps({"protocol": 1, "id": request["id"], "verdict": "valid", "seen": seen}), flush=True)
 """
@@ -73,7 +73,7 @@ def test_killing_a_program_also_kills_its_daemons(suite: Suite, pid_file: Path, 
     completed = suite.test({}, "--jobs", "1", "--json", *mode, entrypoint=entrypoint(table, suite))
 
     first, second, third = json.loads(completed.stdout)["results"]
-    assert [(each["place"], each["came"]) for each in first["differences"]] == [
+    assert [(difference["place"], difference["came"]) for difference in first["differences"]] == [
         ("standard output", "more; the program was killed")
     ]
     assert (second["answer"]["seen"], second["state"], third["state"]) == (False, "passed", "passed")
@@ -109,10 +109,10 @@ def test_no_daemon_outlives_the_command(suite: Suite, pid_file: Path, command: s
 
 def test_an_interrupt_kills_daemons(suite: Suite, pid_file: Path) -> None:
     program = entrypoint({"*": {"leaves": str(pid_file), "hangs": 1}}, suite)
-    words = [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", program, "--vectors", "vectors"]
-    with subprocess.Popen([*words, "--jobs", "1"], cwd=suite.folder, stdout=subprocess.PIPE) as started:
+    command_line = [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", program, "--vectors", "vectors"]
+    with subprocess.Popen([*command_line, "--jobs", "1"], cwd=suite.folder, stdout=subprocess.PIPE) as process:
         wait_for_number(pid_file)
-        started.terminate()
-        started.communicate()
+        process.terminate()
+        process.communicate()
 
-    assert (started.returncode, is_daemon_running(pid_file)) == (130, False)
+    assert (process.returncode, is_daemon_running(pid_file)) == (130, False)

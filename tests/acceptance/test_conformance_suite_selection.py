@@ -1,4 +1,4 @@
-"""How `forum-conformance test` selects vectors, and how it lists them without a program."""
+"""`forum-conformance test` selects vectors, and lists them without a program."""
 
 import json
 import os

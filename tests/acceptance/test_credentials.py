@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.model_workflows import KEY, model, write
+from acceptance.model_workflows import KEY, model, write_workflow
 from acceptance.workflow_folder import Folder, ask
 from servers.formats import Format
 
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Folder:
     }
     policy = {"allow": {"hosts": ["127.0.0.1"], "env": ["KEY", "PROXY", "UNUSED"]}}
     tasks = {"a": ask("Write.", accept=[{"agent": "critic"}])}
-    write(folder, tasks, adapters, agents=AGENTS, policy=policy)
+    write_workflow(folder, tasks, adapters, agents=AGENTS, policy=policy)
     return folder
 
 
@@ -61,10 +61,10 @@ def test_a_scripted_run_needs_no_credentials(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize(
-    "end", ["\n", "\r\n", " ", "\u00e9"], ids=["line feed", "carriage return and line feed", "space", "not ASCII"]
+    "suffix", ["\n", "\r\n", " ", "\u00e9"], ids=["line feed", "carriage return and line feed", "space", "not ASCII"]
 )
-def test_a_key_that_is_invalid_in_a_header_is_rejected_before_anything_runs(folder: Folder, end: str) -> None:
-    result = folder.run(env={"KEY": KEY + end, "PROXY": "http://127.0.0.1:19"})
+def test_a_key_that_is_invalid_in_a_header_is_rejected_before_anything_runs(folder: Folder, suffix: str) -> None:
+    result = folder.run(env={"KEY": KEY + suffix, "PROXY": "http://127.0.0.1:19"})
 
     assert result.code == 8, result
     assert "KEY (for here, there)" in result.err

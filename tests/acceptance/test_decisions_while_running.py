@@ -14,7 +14,7 @@ from acceptance.workflow_folder import PATIENCE_S, Folder, Result, check_valid, 
 from forum_runner.app.decision_box import DecisionBox
 from forum_runner.execute.machine import Decided
 
-BUSY = "touch at-work; while [ ! -e enough ]; do sleep 0.05; done"
+BUSY = "touch at-work; while [ ! -e stop-busy ]; do sleep 0.05; done"
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def start_run(folder: Folder, **gate: Any) -> subprocess.Popen[bytes]:
     """Start a run with a busy task and a gated one. The busy task ends when the gated task runs."""
     tasks = {
         "busy": sh(BUSY),
-        "asked": sh("touch enough; echo done", gate={"question": "Go?", **gate}),
+        "asked": sh("touch stop-busy; echo done", gate={"question": "Go?", **gate}),
         "after": sh("echo after", needs=["asked"]),
     }
     folder.write(tasks, policy={"dispatch": "eager", "max_parallel": 4})
@@ -35,20 +35,20 @@ def start_run(folder: Folder, **gate: Any) -> subprocess.Popen[bytes]:
     return process
 
 
-def gate(folder: Folder, verb: str, *options: str) -> Result:
+def decide(folder: Folder, verb: str, *options: str) -> Result:
     return folder.forum("gate", verb, "run", "asked", "--by", "ann", *options)
 
 
 def decisions(folder: Folder) -> list[tuple[str, str, str]]:
-    found = folder.entries("run", "gate.decided")
-    return [(entry["actor"], entry["data"]["by"], entry["data"]["decision"]) for entry in found]
+    entries = folder.entries("run", "gate.decided")
+    return [(entry["actor"], entry["data"]["by"], entry["data"]["decision"]) for entry in entries]
 
 
 @pytest.mark.requirement("RUN-GATE-005")
 def test_a_running_process_starts_an_approved_task(folder: Folder) -> None:
     process = start_run(folder)
 
-    approved = gate(folder, "approve", "--reason", "read it", "--json")
+    approved = decide(folder, "approve", "--reason", "read it", "--json")
     process.communicate(timeout=PATIENCE_S)
 
     # The busy task waits for the approved one, so both ran at the same time.
@@ -66,8 +66,8 @@ def test_a_running_process_starts_an_approved_task(folder: Folder) -> None:
 def test_a_rejection_overrides_a_later_approval_by_deadline(folder: Folder) -> None:
     process = start_run(folder, deadline="1h", on_deadline="approve")
 
-    rejected = gate(folder, "reject")
-    (folder.path / "enough").touch()
+    rejected = decide(folder, "reject")
+    (folder.path / "stop-busy").touch()
     process.communicate(timeout=PATIENCE_S)
 
     assert (rejected.code, process.returncode) == (0, 6), rejected
@@ -76,10 +76,10 @@ def test_a_rejection_overrides_a_later_approval_by_deadline(folder: Folder) -> N
     check_valid(folder.path / "run")
 
 
-def test_a_decision_with_another_digest_is_refused_while_the_run_executes(folder: Folder) -> None:
+def test_a_decision_with_a_different_digest_is_refused_while_the_run_executes(folder: Folder) -> None:
     process = start_run(folder)
 
-    refused = gate(folder, "approve", "--displayed", "f00f00f00f00")
+    refused = decide(folder, "approve", "--displayed", "f00f00f00f00")
     resumed = folder.forum("resume", "run")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE_S)
@@ -96,7 +96,7 @@ def test_the_second_of_two_simultaneous_decisions_is_refused(folder: Folder) -> 
 
     deciders = [folder.start(*arguments), folder.start("gate", "reject", *arguments[2:])]
     outputs = [decider.communicate(timeout=PATIENCE_S) for decider in deciders]
-    (folder.path / "enough").touch()
+    (folder.path / "stop-busy").touch()
     process.communicate(timeout=PATIENCE_S)
 
     assert sorted(decider.returncode for decider in deciders) == [0, 2], outputs
@@ -115,7 +115,7 @@ def test_a_later_process_discards_an_undelivered_decision(folder: Folder) -> Non
 
     assert resumed.code == 5
     assert decisions(folder) == []
-    assert gate(folder, "approve").code == 0
+    assert decide(folder, "approve").code == 0
     assert folder.forum("resume", "run").code == 0
     assert not list((folder.path / "run").glob("*decision-*"))
     check_valid(folder.path / "run")
@@ -149,7 +149,7 @@ def test_special_files_do_not_block_or_end_a_run(folder: Folder) -> None:
     os.mkfifo(run / "decision-2.json")
     (run / "decision-3.json").symlink_to("/dev/zero")
 
-    approved = gate(folder, "approve")
+    approved = decide(folder, "approve")
     process.communicate(timeout=PATIENCE_S)
 
     assert (approved.code, process.returncode) == (0, 0), approved

@@ -105,8 +105,8 @@ def test_an_unknown_adapter_type_is_reported_for_that_adapter(folder: Folder) ->
 
 
 @pytest.fixture
-def failing(folder: Folder) -> Folder:
-    """A package with an adapter whose methods all raise."""
+def failing_adapter(folder: Folder) -> Folder:
+    """A folder with a workflow whose adapter is from a package and raises in every method."""
     package = folder.path / "package"
     info = package / "rude-1.0.dist-info"
     info.mkdir(parents=True)
@@ -122,8 +122,8 @@ def failing(folder: Folder) -> Folder:
     return Folder(folder.path, {"PYTHONPATH": path, "KEY": SECRET})
 
 
-def test_a_failing_third_party_adapter_is_reported(failing: Folder) -> None:
-    process = failing.start("doctor", "workflow.yaml")
+def test_a_failing_third_party_adapter_is_reported(failing_adapter: Folder) -> None:
+    process = failing_adapter.start("doctor", "workflow.yaml")
 
     out, err = process.communicate(timeout=PATIENCE_S)
 
@@ -132,16 +132,16 @@ def test_a_failing_third_party_adapter_is_reported(failing: Folder) -> None:
     assert SECRET.encode() not in out + err
 
 
-def test_a_failing_third_party_adapter_does_not_crash_the_run(failing: Folder) -> None:
-    process = failing.start("run", "workflow.yaml", "--out", "run")
+def test_a_failing_third_party_adapter_does_not_crash_the_run(failing_adapter: Folder) -> None:
+    process = failing_adapter.start("run", "workflow.yaml", "--out", "run")
 
     out, err = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 1, err
-    assert failing.task_states() == {"a": "failed: error"}
-    assert failing.entries("run", "task.finished")[0]["data"]["error"] == "internal"
-    assert SECRET.encode() not in out + err + all_bytes_in(failing.path / "run")
-    check_valid(failing.path / "run")
+    assert failing_adapter.task_states() == {"a": "failed: error"}
+    assert failing_adapter.entries("run", "task.finished")[0]["data"]["error"] == "internal"
+    assert SECRET.encode() not in out + err + all_bytes_in(failing_adapter.path / "run")
+    check_valid(failing_adapter.path / "run")
 
 
 def test_errors_in_the_workflow_are_reported(folder: Folder) -> None:

@@ -1,4 +1,4 @@
-"""The policy, `--engine` or the original invocation of a resumed run selects the engine."""
+"""The engine of a run is selected by the policy or `--engine`, or by the original invocation if the run is resumed."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_the_engine_does_not_affect_the_entries_of_a_run(folder: Folder) -> None
         check_valid(folder.path / run)
 
 
-def test_a_resumed_run_keeps_the_engine_unless_another_is_given(folder: Folder) -> None:
+def test_a_resumed_run_keeps_the_engine_unless_a_different_one_is_given(folder: Folder) -> None:
     folder.write({"a": sh("echo one", gate={"question": "Go?"})})
     paused = folder.run("--engine", "process")
     approved = folder.forum("gate", "approve", "run", "a", "--by", "me")
@@ -52,15 +52,15 @@ def test_an_engine_that_is_not_installed_is_an_error_before_anything_runs(folder
     folder.write({"a": sh("touch effects")}, policy={"engine": "x-absent"})
 
     result = folder.run()
-    other = folder.run("--engine", "proces")
+    misspelled = folder.run("--engine", "proces")
 
-    assert (result.code, other.code) == (2, 2)
+    assert (result.code, misspelled.code) == (2, 2)
     assert "no engine 'x-absent' is installed" in result.err
-    assert "did you mean 'process'?" in other.err
+    assert "did you mean 'process'?" in misspelled.err
     assert folder.files() == {"workflow.yaml"}
 
 
-def test_a_misspelt_engine_in_a_policy_is_a_finding(folder: Folder) -> None:
+def test_a_misspelled_engine_in_a_policy_is_a_finding(folder: Folder) -> None:
     folder.write({"a": sh("true")}, policy={"engine": "proces"})
 
     assert folder.forum("check", "workflow.yaml").code == 2

@@ -23,14 +23,16 @@ from forum_runner.wave_plan import plan_value, planned_task, wave_plan_reader
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {path.name: json.loads(path.read_text()) for path in (ROOT / "schemas" / "v1").glob("*.schema.json")}
-# Properties of the wave plan that execution does not read: the header, what the compiler has already checked (the first
-# word of a command is always literal), and the origin of a task (a task without an agent has a lane).
+# Properties of the wave plan that execution does not read: the header, values that the compiler has already checked
+# (the first word of a command is always literal), and the origin of a task (a task without an agent has a lane).
 NOT_EXECUTED = ["apiVersion", "commands", "lane", "matrix"]
 
 BUDGET = {
     "calls": 9, "input_tokens": 10, "output_tokens": 11, "tokens": 12, "usd": "0.5", "wall": "3m", "output_bytes": 13,
 }  # fmt: skip
-LARGER = {name: amount * 100 if isinstance(amount, int) else "99" for name, amount in BUDGET.items()} | {"wall": "9h"}
+LARGER_BUDGET = {name: amount * 100 if isinstance(amount, int) else "99" for name, amount in BUDGET.items()} | {
+    "wall": "9h"
+}
 PRICES = {"input": "1", "cached_input": "0.5", "output": "2"}
 MODEL = {
     "base_url": "http://127.0.0.1:1/v1", "model": "m", "api_key_env": "KEY", "max_tokens": 5, "temperature": 0.5,
@@ -67,8 +69,8 @@ FILES: dict[str, list[dict[str, Any]]] = {
             "agents": {
                 "operator": {"adapter": "shell"},
                 "writer": {
-                    "domain": "writing", "keywords": ["text"], "tier": "cheap", "persona": "Plain.", "limits": LARGER,
-                    "adapters": {"cheap": "one", "capable": "two", "frontier": "cli"},
+                    "domain": "writing", "keywords": ["text"], "tier": "cheap", "persona": "Plain.",
+                    "limits": LARGER_BUDGET, "adapters": {"cheap": "one", "capable": "two", "frontier": "cli"},
                 },
                 "critic": {"adapter": "own"},
                 "reader": {"adapter": "scripted"},
@@ -81,7 +83,7 @@ FILES: dict[str, list[dict[str, Any]]] = {
             "metadata": {"name": "rules"},
             "max_parallel": 2,
             "dispatch": "eager",
-            "budget": LARGER,
+            "budget": LARGER_BUDGET,
             "allow": {
                 "agents": ["operator", "writer", "critic", "reader", "helper"],
                 "adapters": ["scripted", "plain", "shell", "cli", "one", "two", "own"],
@@ -180,25 +182,25 @@ FILES: dict[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 
 
-BASE: Any = None
+BASE_RESULT: Any = None
 
 
 def compile_files(files: dict[str, list[dict[str, Any]]]) -> Any:
-    """The compiler's result for the bundle: the plan without the digests of files, or the findings.
+    """Return the compiler's result for the bundle: the plan without the digests of files, or the findings.
 
-    A value that the schema rejects does not show whether the property is read.
+    If the schema rejects a value, return BASE_RESULT: it does not show whether the property is read.
     """
     contents = {name: "\n---\n".join(map(json.dumps, documents)) for name, documents in files.items()}
     result = compile_workflow(bundle_of(contents), "workflow.yaml", None, {}, require_all_inputs=True)
     if any(finding.code.startswith("F2") for finding in result.findings):
-        return BASE
+        return BASE_RESULT
     if result.wave_plan is None:
         return [(finding.code, finding.message) for finding in result.findings]
     return {name: value for name, value in result.wave_plan.items() if name != "bundle"}
 
 
 def occurrences(schema: Any, value: Any, name: str, path: tuple[Any, ...]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Every property of a schema that a value uses, as its location in the schema and its path in the value."""
+    """Yield every property of a schema that a value uses: its location in the schema and its path in the value."""
     if not isinstance(schema, dict):
         return
     if "$ref" in schema:
@@ -232,10 +234,10 @@ def _matches(condition: dict[str, Any], value: Any) -> bool:
 
 
 def _location(name: str, expected: dict[str, Any]) -> str:
-    return next(location for location, schema in described(name) if schema is expected)
+    return next(location for location, schema in described_properties(name) if schema is expected)
 
 
-def described(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def described_properties(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     def walk(node: Any, path: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(node, dict):
             for key, item in node.get("properties", {}).items() if isinstance(node.get("properties"), dict) else ():
@@ -252,19 +254,21 @@ def described(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def used_properties() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
-    found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
+    result: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
     for file, documents in FILES.items():
         for index, document in enumerate(documents):
             name = f"{document['kind'].lower()}.schema.json"
             for location, path in occurrences(SCHEMAS[name], document, name, (index,)):
-                found.setdefault(location, []).append((file, path))
-    return found
+                result.setdefault(location, []).append((file, path))
+    return result
 
 
 USED = used_properties()
 LANE = "plan.schema.json: task/lane"  # has one value, and replaces the agent
 MANIFESTS = ("workflow", "roster", "policy", "plan", "script", "types")
-DESCRIBED = sorted({f"{n}.schema.json: {where}" for n in MANIFESTS for where, _ in described(f"{n}.schema.json")})
+DESCRIBED = sorted(
+    {f"{n}.schema.json: {location}" for n in MANIFESTS for location, _ in described_properties(f"{n}.schema.json")}
+)
 
 
 OTHER_TEXTS = (
@@ -273,8 +277,8 @@ OTHER_TEXTS = (
 ).split()
 
 
-def changes(value: Any) -> Iterator[Any]:
-    """Other values for a property. A container is returned once for each change of one of its items."""
+def changed_values(value: Any) -> Iterator[Any]:
+    """Yield different values for a property. A container is returned once for each change of one of its items."""
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
@@ -284,13 +288,15 @@ def changes(value: Any) -> Iterator[Any]:
     elif isinstance(value, str):
         yield from OTHER_TEXTS
     elif isinstance(value, dict):
-        yield from ({**value, key: other} for key, item in value.items() for other in changes(item))
+        yield from ({**value, key: other} for key, item in value.items() for other in changed_values(item))
     else:
-        yield from ([*value[:i], other, *value[i + 1 :]] for i, item in enumerate(value) for other in changes(item))
+        yield from (
+            [*value[:i], other, *value[i + 1 :]] for i, item in enumerate(value) for other in changed_values(item)
+        )
 
 
 def variants(file: str, path: tuple[Any, ...]) -> Iterator[dict[str, list[dict[str, Any]]]]:
-    """The bundle without the property, and with other values for it."""
+    """Yield the bundle without the property, and with different values for it."""
     *parent_path, key = path
 
     def parent_in(files: Any) -> Any:
@@ -302,17 +308,17 @@ def variants(file: str, path: tuple[Any, ...]) -> Iterator[dict[str, list[dict[s
     without = copy.deepcopy(FILES)
     value = parent_in(without).pop(key)
     yield without
-    for other in changes(value):
+    for other in changed_values(value):
         changed = copy.deepcopy(FILES)
         parent_in(changed)[key] = other
         yield changed
 
 
-BASE = compile_files(FILES)
+BASE_RESULT = compile_files(FILES)
 
 
 def test_the_bundle_that_uses_everything_compiles() -> None:
-    assert isinstance(BASE, dict), BASE
+    assert isinstance(BASE_RESULT, dict), BASE_RESULT
     contents = {name: "\n---\n".join(map(json.dumps, documents)) for name, documents in FILES.items()}
     assert check_file(bundle_of(contents), "workflow.yaml", None, {}).findings == ()
 
@@ -328,7 +334,7 @@ ANSWERS = [name for name in DESCRIBED if name.startswith("script.schema.json: an
 def test_a_property_has_an_effect(property_: str) -> None:
     results = (compile_files(variant) for file, path in USED[property_] for variant in variants(file, path))
 
-    assert any(result != BASE for result in results)
+    assert any(result != BASE_RESULT for result in results)
 
 
 def answers_of(files: dict[str, list[dict[str, Any]]]) -> list[Any] | None:
@@ -345,8 +351,8 @@ def calls() -> Iterator[Attempt]:
     """A call for each task, agent and check, with and without the texts that answers match."""
     script = next(item for item in FILES["workflow.yaml"] if item["kind"] == "Script")
     texts = ["", " ".join(answer.get("contains", "") for answer in script["answers"])]
-    tasks = [*BASE["tasks"], "nobody"]
-    agents = [(agent, check) for agent in (*BASE["agents"], "nobody") for check in (None, 0)] + [(None, 0)]
+    tasks = [*BASE_RESULT["tasks"], "nobody"]
+    agents = [(agent, check) for agent in (*BASE_RESULT["agents"], "nobody") for check in (None, 0)] + [(None, 0)]
     for task, text, number, (agent, check) in itertools.product(tasks, texts, (1, 2, 3), agents):
         prompt, limits = Prompt(text=text), Limits(600_000, 1_000_000, 100)
         yield Attempt("", "", task, number, "script", {}, prompt, limits, agent=agent, check=check)
@@ -366,15 +372,15 @@ def test_a_property_of_an_answer_has_an_effect(property_: str) -> None:
 
 
 def test_a_lane_replaces_the_agent() -> None:
-    assert BASE["tasks"]["routed"]["lane"] == "auto"
-    assert "agent" not in BASE["tasks"]["routed"]
+    assert BASE_RESULT["tasks"]["routed"]["lane"] == "auto"
+    assert "agent" not in BASE_RESULT["tasks"]["routed"]
 
 
 def test_every_property_of_the_wave_plan_is_read_by_the_executor() -> None:
     # The ledger's verifier also reads the wave plan, but does not execute it.
     reader, attributes = _source("runner/forum_runner/wave_plan"), reader_attributes()
     source = _source("runner/forum_runner/execute", "runner/forum_runner/app", "adapters/forum_adapters")
-    names = sorted({where.rpartition("/")[2] for where, _ in described("wave-plan.schema.json")})
+    names = sorted({location.rpartition("/")[2] for location, _ in described_properties("wave-plan.schema.json")})
 
     def is_read(name: str) -> bool:
         # A member of a typed value is read where its attribute is used, any other where the reader looks it up.
@@ -391,10 +397,10 @@ def _source(*folders: str) -> str:
 
 def reader_attributes() -> dict[str, set[str]]:
     """The attributes of the typed wave plan, by their names in the document."""
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for module in (plan_value, planned_task, wave_plan_reader):
         for value in vars(module).values():
             if isinstance(value, type) and issubclass(value, msgspec.Struct):
                 for item in msgspec.structs.fields(value):
-                    found.setdefault(item.encode_name, set()).add(item.name)
-    return found
+                    result.setdefault(item.encode_name, set()).add(item.name)
+    return result

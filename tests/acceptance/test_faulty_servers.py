@@ -21,7 +21,7 @@ from acceptance.model_workflows import (
     retry_policy,
     run_hello,
     totals,
-    write,
+    write_workflow,
 )
 from acceptance.workflow_folder import Folder, ask
 from servers.faulty import Act, Cut, FaultyServer, Pause, Step, does, refuses, says
@@ -156,7 +156,7 @@ def test_an_answer_of_the_wrong_type_is_retried_with_the_reason(
     folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
 ) -> None:
     tasks = {"count": ask("How many?", output={"type": "integer", "minimum": 1})}
-    write(
+    write_workflow(
         folder,
         tasks,
         {"model": model(format_, server.base_url, stream=is_stream)},
@@ -228,8 +228,8 @@ def test_cached_tokens_are_counted_and_priced_the_same_in_both_formats(
 
     assert (result.code, call.is_measured) == (0, True), result
     assert call.tokens == {"input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 7}
-    assert call.ended["data"]["usage"]["micro_usd"] == 40 * 10 + 60 * 1 + 7 * 100
-    assert totals(folder)["micro_usd"] == call.ended["data"]["usage"]["micro_usd"]
+    assert call.end_entry["data"]["usage"]["micro_usd"] == 40 * 10 + 60 * 1 + 7 * 100
+    assert totals(folder)["micro_usd"] == call.end_entry["data"]["usage"]["micro_usd"]
 
 
 @formats
@@ -275,7 +275,7 @@ def test_max_tokens_is_the_limit_of_the_adapter_or_the_rest_of_the_budget(
     """The first call uses 400 of 700 tokens. The prompt of the second reserves 262 of the rest."""
     tasks = {"first": ask("Say hello."), "second": ask("Again.", needs=[_after("first")])}
     policy = {"budget": {"tokens": 700}}
-    write(folder, tasks, {"model": model(format_, server.base_url)}, policy=policy)
+    write_workflow(folder, tasks, {"model": model(format_, server.base_url)}, policy=policy)
     server.default_step = says(tokens=(370, 0, 30))
 
     result = folder.run()
@@ -291,7 +291,7 @@ def test_max_tokens_is_the_limit_of_the_adapter_or_the_rest_of_the_budget(
 
 @formats
 def test_an_answer_truncated_by_a_budget_stops_its_task(folder: Folder, server: FaultyServer, format_: Format) -> None:
-    write(folder, HELLO, {"model": model(format_, server.base_url)}, policy={"budget": {"tokens": 300}})
+    write_workflow(folder, HELLO, {"model": model(format_, server.base_url)}, policy={"budget": {"tokens": 300}})
     server.default_step = says("Hello, I am", finish=format_.truncated_reason, tokens=(30, 0, 34))
 
     result = folder.run()
@@ -322,14 +322,16 @@ def test_an_unreachable_server_costs_nothing(
         "gone": model(format_, stopped_server.base_url, stream=is_stream, prices={"input": "9", "output": "9"}),
     }
     agents = {"writer": {"adapter": "here"}, "lost": {"adapter": "gone"}}
-    write(folder, tasks, adapters, agents=agents, policy=policy, outputs={"said": "second"})
+    write_workflow(folder, tasks, adapters, agents=agents, policy=policy, outputs={"said": "second"})
 
     result = folder.run()
     failed_calls = calls(folder, task="first")
 
     assert (result.code, folder.task_states()) == (1, {"first": "failed: error", "second": "passed"}), result
     assert [call.outcome for call in failed_calls] == ["network"] * 3
-    assert [(call.tokens, call.ended["data"]["usage"]["micro_usd"]) for call in failed_calls] == [(NO_TOKENS, 0)] * 3
+    assert [(call.tokens, call.end_entry["data"]["usage"]["micro_usd"]) for call in failed_calls] == [
+        (NO_TOKENS, 0)
+    ] * 3
     assert {name: totals(folder)[name] for name in ANSWER_USAGE} == ANSWER_USAGE
     check_valid_by_command(folder)
     check_not_leaked(KEY, folder.path / "run", result)

@@ -17,7 +17,7 @@ from acceptance.model_workflows import (
     model,
     retry_policy,
     run_hello,
-    write,
+    write_workflow,
 )
 from acceptance.workflow_folder import Folder
 from servers.faulty import Act, FaultyServer, Step, does, leaks_key, says
@@ -51,7 +51,7 @@ def test_a_host_that_the_policy_does_not_allow_is_refused_before_anything_runs(
     folder: Folder, server: FaultyServer, format_: Format
 ) -> None:
     allowed = {"allow": {"hosts": ["models.example.com", "127.0.0.1:1"], "env": ["KEY"]}}
-    write(folder, HELLO, {"model": model(format_, server.base_url)}, policy=allowed)
+    write_workflow(folder, HELLO, {"model": model(format_, server.base_url)}, policy=allowed)
 
     result = folder.run()
 
@@ -69,7 +69,7 @@ def test_a_proxy_is_used_only_if_configured(
     with FaultyServer() as proxy:
         address = f"http://127.0.0.1:{proxy.port}"
         settings = {"proxy_env": "PROXY"} if is_configured else {}
-        write(folder, HELLO, {"model": model(format_, server.base_url, **settings)})
+        write_workflow(folder, HELLO, {"model": model(format_, server.base_url, **settings)})
 
         everywhere = dict.fromkeys(("PROXY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"), address)
         result = folder.run(env=everywhere)
@@ -85,7 +85,7 @@ def test_a_proxy_is_used_only_if_configured(
 def test_an_unset_proxy_variable_is_reported_before_anything_runs(
     folder: Folder, server: FaultyServer, format_: Format
 ) -> None:
-    write(folder, HELLO, {"model": model(format_, server.base_url, proxy_env="PROXY")})
+    write_workflow(folder, HELLO, {"model": model(format_, server.base_url, proxy_env="PROXY")})
 
     result = folder.run()
 
@@ -113,7 +113,9 @@ def test_a_key_that_the_server_repeats_is_in_no_file_and_no_output(
     folder: Folder, server: FaultyServer, format_: Format, name: str
 ) -> None:
     server.default_step, state = LEAKS[name]
-    write(folder, HELLO, {"model": model(format_, server.base_url)}, policy=retry_policy(), outputs={"said": "hello"})
+    write_workflow(
+        folder, HELLO, {"model": model(format_, server.base_url)}, policy=retry_policy(), outputs={"said": "hello"}
+    )
 
     result = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", "json", "--json")
     outputs = [folder.forum(command, "run") for command in ("show", "log", "trace")]
@@ -130,7 +132,7 @@ def test_a_key_that_the_server_repeats_is_not_displayed(
     folder: Folder, server: FaultyServer, format_: Format, progress: str
 ) -> None:
     server.default_step = leaks_key(401)
-    write(folder, HELLO, {"model": model(format_, server.base_url)})
+    write_workflow(folder, HELLO, {"model": model(format_, server.base_url)})
 
     result = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", progress)
     health = folder.forum("doctor", "workflow.yaml")

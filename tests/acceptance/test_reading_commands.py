@@ -172,10 +172,10 @@ def test_log_filters_entries_and_json_repeats_their_bytes(examples: Path) -> Non
 
 @pytest.mark.parametrize("options", [[], ["--json"], ["--follow"]])
 def test_an_unknown_task_is_an_error_with_a_hint(options: list[str], examples: Path) -> None:
-    misspelt = forum("log", "two_waves", "--task", "darft", *options, cwd=examples)
+    misspelled = forum("log", "two_waves", "--task", "darft", *options, cwd=examples)
     no_task = forum("log", "user_kinds", "--task", "draft", *options, cwd=examples)
 
-    assert (misspelt.returncode, misspelt.stdout, misspelt.stderr.decode()) == (
+    assert (misspelled.returncode, misspelled.stdout, misspelled.stderr.decode()) == (
         2,
         b"",
         "forum: 'two_waves' has no entry of task 'darft'; did you mean 'draft'?\n",

@@ -25,7 +25,7 @@ from acceptance.model_workflows import (
     model,
     retry_policy,
     totals,
-    write,
+    write_workflow,
 )
 from acceptance.workflow_folder import PATIENCE_S, Folder, Result, ask
 from servers import small_model
@@ -94,7 +94,9 @@ def test_a_plan_with_data_edges_passes(folder: Folder, server: SmallModel, forma
         "other": ask("Name one colour.", needs=[{"task": "repeat", "edge": "order"}]),
     }
     outputs = {"name": "name", "repeat": "repeat", "other": "other"}
-    write(folder, tasks, {"model": model(format_, server.base_url, stream=is_stream, **ROOMY)}, outputs=outputs)
+    write_workflow(
+        folder, tasks, {"model": model(format_, server.base_url, stream=is_stream, **ROOMY)}, outputs=outputs
+    )
 
     result = folder.run()
     all_calls = calls(folder)
@@ -120,7 +122,7 @@ def test_an_answer_matches_the_type_sent_to_the_server(folder: Folder, server: S
     }
     outputs = {"chosen": "choose", "colour": {"task": "choose", "select": "/colour"}, "is_so": "judge"}
     adapters = {"model": model(Format.OPENAI, server.base_url, stream=is_stream, **ROOMY)}
-    write(folder, tasks, adapters, outputs=outputs)
+    write_workflow(folder, tasks, adapters, outputs=outputs)
 
     result = folder.run()
     first, second = calls(folder)
@@ -145,7 +147,9 @@ def test_an_answer_that_does_not_match_its_type_is_retried_only_as_often_as_allo
     """No value matches the type, so every answer is a mismatch or too long."""
     no_value = {"type": "integer", "minimum": 2, "maximum": 1}
     tasks = {"typed": ask("What is 2 + 2?", output=no_value, allow_failure=True)}
-    write(folder, tasks, {"model": model(Format.ANTHROPIC, server.base_url, stream=is_stream)}, policy=retry_policy(2))
+    write_workflow(
+        folder, tasks, {"model": model(Format.ANTHROPIC, server.base_url, stream=is_stream)}, policy=retry_policy(2)
+    )
 
     result = folder.run()
     typed = calls(folder, task="typed")
@@ -166,7 +170,9 @@ def test_a_budget_stops_the_run_and_keeps_finished_work(folder: Folder, server: 
     long_prompt = "Say hello. " * 40
     tasks = {"first": ask("Name one colour."), "second": ask(long_prompt, needs=["first"]), "third": ask(long_prompt)}
     adapters = {"model": model(format_, server.base_url, **ROOMY)}
-    write(folder, tasks, adapters, policy={"budget": {"tokens": 600}}, outputs={"first": "first", "second": "second"})
+    write_workflow(
+        folder, tasks, adapters, policy={"budget": {"tokens": 600}}, outputs={"first": "first", "second": "second"}
+    )
 
     result = folder.run()
 
@@ -190,7 +196,7 @@ def test_a_wrong_key_fails_at_once_and_is_not_leaked(
     folder: Folder, server: SmallModel, format_: Format, is_stream: bool
 ) -> None:
     folder = Folder(folder.path, {"KEY": "sk-wrong-73/Q+9=x&Zw"})
-    write(folder, {"hello": ask("Say hello.")}, {"model": model(format_, server.base_url, stream=is_stream)})
+    write_workflow(folder, {"hello": ask("Say hello.")}, {"model": model(format_, server.base_url, stream=is_stream)})
 
     result = folder.run()
     as_json = folder.forum("run", "workflow.yaml", "--out", "second", "--progress", "json", "--json")
@@ -220,7 +226,7 @@ def test_a_prompt_that_is_too_long_escalates_to_a_larger_context(
             "narrow": {"adapter": "narrow"},
             "writer": {"tier": "cheap", "adapters": {"cheap": "narrow", "frontier": "wide"}},
         }
-        write(folder, tasks, adapters, agents=agents, policy={"on_failure": "continue"})
+        write_workflow(folder, tasks, adapters, agents=agents, policy={"on_failure": "continue"})
 
         result = folder.run()
     refused, last = calls(folder, task="handed-on")
@@ -262,7 +268,9 @@ def write_chain(folder: Folder, format_: Format, steady: SmallModel, fragile: Sm
         "fragile": model(format_, fragile.base_url, temperature=0, max_tokens=900),
     }
     agents = {"writer": {"adapter": "steady"}, "fragile": {"adapter": "fragile"}}
-    write(folder, tasks, adapters, agents=agents, policy=policy, outputs={"second": "second", "third": "third"})
+    write_workflow(
+        folder, tasks, adapters, agents=agents, policy=policy, outputs={"second": "second", "third": "third"}
+    )
 
 
 def wait_for_tokens(server: SmallModel, process: subprocess.Popen[bytes]) -> None:

@@ -89,17 +89,17 @@ def test_a_registered_kind_compiles() -> None:
 
 @pytest.mark.usefixtures("_debate")
 def test_a_registered_kind_is_checked_by_its_schema_and_by_the_compiler() -> None:
-    misspelt = {**DEBATE, "queston": "", "sides": ["writer", "critc"]}
+    misspelled = {**DEBATE, "queston": "", "sides": ["writer", "critc"]}
 
     assert finding_codes({"debate.yaml": DEBATE}, "debate.yaml") == []
-    assert finding_codes({"debate.yaml": misspelt}, "debate.yaml") == ["F012", "F201"]
+    assert finding_codes({"debate.yaml": misspelled}, "debate.yaml") == ["F012", "F201"]
 
 
 @pytest.mark.usefixtures("_debate")
-def test_a_registered_kind_is_suggested_for_a_misspelt_one() -> None:
-    misspelt = {**DEBATE, "kind": "Debat"}
+def test_a_registered_kind_is_suggested_for_a_misspelled_one() -> None:
+    misspelled = {**DEBATE, "kind": "Debat"}
 
-    (finding,) = check_file(bundle_of({"debate.yaml": misspelt}), "debate.yaml", None, {}).findings
+    (finding,) = check_file(bundle_of({"debate.yaml": misspelled}), "debate.yaml", None, {}).findings
 
     assert (finding.code, finding.hint) == ("F002", "did you mean 'Debate'?")
 

@@ -70,7 +70,7 @@ def test_an_invalid_range_is_rejected(written: str) -> None:
         SeqSpan.read(written)
 
 
-def test_a_misspelt_kind_is_rejected() -> None:
+def test_a_misspelled_kind_is_rejected() -> None:
     check_kinds(("task.*", "x-mine", "*", "[rt]*.opened", "run.seal?d"), KINDS)
 
     with pytest.raises(UsageError, match=r"^unknown kind 'taks\.\*'; choose from answer.given, "):

@@ -107,7 +107,7 @@ def test_x_fields_have_no_effect() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-DOC-003")
-def test_a_misspelt_field_is_read_as_the_suggested_one() -> None:
+def test_a_misspelled_field_is_read_as_the_suggested_one() -> None:
     """One mistake is one finding: the value of the field is still checked, with its location."""
     result = compile_files({"workflow.yaml": workflow({"tasks": {"work": {"agnet": "opertor", "run": ["true"]}}})})
 
