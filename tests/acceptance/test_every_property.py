@@ -30,9 +30,7 @@ NOT_EXECUTED = ["apiVersion", "commands", "lane", "matrix"]
 BUDGET = {
     "calls": 9, "input_tokens": 10, "output_tokens": 11, "tokens": 12, "usd": "0.5", "wall": "3m", "output_bytes": 13,
 }  # fmt: skip
-LARGER_BUDGET = {name: amount * 100 if isinstance(amount, int) else "99" for name, amount in BUDGET.items()} | {
-    "wall": "9h"
-}
+LIMITS = {name: amount * 100 if isinstance(amount, int) else "99" for name, amount in BUDGET.items()} | {"wall": "9h"}
 PRICES = {"input": "1", "cached_input": "0.5", "output": "2"}
 MODEL = {
     "base_url": "http://127.0.0.1:1/v1", "model": "m", "api_key_env": "KEY", "max_tokens": 5, "temperature": 0.5,
@@ -70,7 +68,7 @@ FILES: dict[str, list[dict[str, Any]]] = {
                 "operator": {"adapter": "shell"},
                 "writer": {
                     "domain": "writing", "keywords": ["text"], "tier": "cheap", "persona": "Plain.",
-                    "limits": LARGER_BUDGET, "adapters": {"cheap": "one", "capable": "two", "frontier": "cli"},
+                    "limits": LIMITS, "adapters": {"cheap": "one", "capable": "two", "frontier": "cli"},
                 },
                 "critic": {"adapter": "own"},
                 "reader": {"adapter": "scripted"},
@@ -83,7 +81,7 @@ FILES: dict[str, list[dict[str, Any]]] = {
             "metadata": {"name": "rules"},
             "max_parallel": 2,
             "dispatch": "eager",
-            "budget": LARGER_BUDGET,
+            "budget": LIMITS,
             "allow": {
                 "agents": ["operator", "writer", "critic", "reader", "helper"],
                 "adapters": ["scripted", "plain", "shell", "cli", "one", "two", "own"],
@@ -234,10 +232,10 @@ def _matches(condition: dict[str, Any], value: Any) -> bool:
 
 
 def _location(name: str, expected: dict[str, Any]) -> str:
-    return next(location for location, schema in described_properties(name) if schema is expected)
+    return next(location for location, schema in properties_of(name) if schema is expected)
 
 
-def described_properties(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def properties_of(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     def walk(node: Any, path: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(node, dict):
             for key, item in node.get("properties", {}).items() if isinstance(node.get("properties"), dict) else ():
@@ -266,9 +264,7 @@ def used_properties() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
 USED = used_properties()
 LANE = "plan.schema.json: task/lane"  # has one value, and replaces the agent
 MANIFESTS = ("workflow", "roster", "policy", "plan", "script", "types")
-DESCRIBED = sorted(
-    {f"{n}.schema.json: {location}" for n in MANIFESTS for location, _ in described_properties(f"{n}.schema.json")}
-)
+DESCRIBED = sorted({f"{n}.schema.json: {path}" for n in MANIFESTS for path, _ in properties_of(f"{n}.schema.json")})
 
 
 OTHER_TEXTS = (
@@ -277,7 +273,7 @@ OTHER_TEXTS = (
 ).split()
 
 
-def changed_values(value: Any) -> Iterator[Any]:
+def variations(value: Any) -> Iterator[Any]:
     """Yield different values for a property. A container is returned once for each change of one of its items."""
     if isinstance(value, bool):
         yield not value
@@ -288,11 +284,9 @@ def changed_values(value: Any) -> Iterator[Any]:
     elif isinstance(value, str):
         yield from OTHER_TEXTS
     elif isinstance(value, dict):
-        yield from ({**value, key: other} for key, item in value.items() for other in changed_values(item))
+        yield from ({**value, key: other} for key, item in value.items() for other in variations(item))
     else:
-        yield from (
-            [*value[:i], other, *value[i + 1 :]] for i, item in enumerate(value) for other in changed_values(item)
-        )
+        yield from ([*value[:i], other, *value[i + 1 :]] for i, item in enumerate(value) for other in variations(item))
 
 
 def variants(file: str, path: tuple[Any, ...]) -> Iterator[dict[str, list[dict[str, Any]]]]:
@@ -308,7 +302,7 @@ def variants(file: str, path: tuple[Any, ...]) -> Iterator[dict[str, list[dict[s
     without = copy.deepcopy(FILES)
     value = parent_in(without).pop(key)
     yield without
-    for other in changed_values(value):
+    for other in variations(value):
         changed = copy.deepcopy(FILES)
         parent_in(changed)[key] = other
         yield changed
@@ -380,7 +374,7 @@ def test_every_property_of_the_wave_plan_is_read_by_the_executor() -> None:
     # The ledger's verifier also reads the wave plan, but does not execute it.
     reader, attributes = _source("runner/forum_runner/wave_plan"), reader_attributes()
     source = _source("runner/forum_runner/execute", "runner/forum_runner/app", "adapters/forum_adapters")
-    names = sorted({location.rpartition("/")[2] for location, _ in described_properties("wave-plan.schema.json")})
+    names = sorted({location.rpartition("/")[2] for location, _ in properties_of("wave-plan.schema.json")})
 
     def is_read(name: str) -> bool:
         # A member of a typed value is read where its attribute is used, any other where the reader looks it up.

@@ -1,4 +1,4 @@
-"""The shipped manifests (examples, defaults and the first workflow) are valid and run without an account."""
+"""The shipped manifests (examples, defaults and the starter workflow) are valid, and scripts answer every call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COMMANDS = [
     f"forum {verb}" for verb in ("check workflow.yaml", "graph workflow.yaml", "run workflow.yaml --deterministic")
 ]
 _MODELINE = "# yaml-language-server: $schema="
-# In a hook, git passes its own repository to every git process in the environment.
+# A git hook passes its repository to every git process through the environment.
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
@@ -91,7 +91,7 @@ def test_a_script_answers_every_judge(example: Path) -> None:
     calls = [(id_, judge) for id_, task in _wave_plan(example)["tasks"].items() for judge in sorted(_judges(task))]
 
     # The first matching answer is used: a worker's answer without an agent would also answer the judge.
-    assert [pair for pair in calls if _first_for_judge(example, *pair) != pair[1]] == []
+    assert [pair for pair in calls if _agent_of_first_answer(example, *pair) != pair[1]] == []
 
 
 @each_example
@@ -125,7 +125,7 @@ def test_the_output_of_a_command_matches_the_type_of_its_task(example: Path, wor
     wave_plan = _wave_plan(example)
 
     for id_, task in wave_plan["tasks"].items():
-        if "run" not in task or not _is_known(task["run"]) or not _is_known([task.get("instruction", [])]):
+        if "run" not in task or not _is_static(task["run"]) or not _is_static([task.get("instruction", [])]):
             continue
         completed = _run(workspace, task["run"], "")
         assert completed.returncode == 0, f"{id_}: {completed.stderr}"
@@ -186,7 +186,7 @@ def test_the_default_manifests_access_only_this_machine() -> None:
     assert roster["adapters"]["local"]["prices"] == {"input": "0", "output": "0"}
 
 
-def test_the_first_workflow_has_no_findings_in_an_empty_folder(tmp_path: Path) -> None:
+def test_the_starter_workflow_has_no_findings_in_an_empty_folder(tmp_path: Path) -> None:
     shutil.copytree(_MANIFESTS / "init", tmp_path, dirs_exist_ok=True)
 
     report = check([str(tmp_path / "workflow.yaml")], None, Inputs())
@@ -230,7 +230,7 @@ def _judges(task: Mapping[str, Any]) -> set[str]:
     return {accept["agent"] for accept in task.get("accept", []) if "agent" in accept}
 
 
-def _first_for_judge(example: Path, id_: str, judge: str) -> str | None:
+def _agent_of_first_answer(example: Path, id_: str, judge: str) -> str | None:
     """The agent of the first answer that matches a judge's call."""
     for answer in _script(example):
         if answer.get("task", id_) in (id_, _task_name(id_)) and answer.get("agent", judge) == judge:
@@ -238,8 +238,8 @@ def _first_for_judge(example: Path, id_: str, judge: str) -> str | None:
     return None
 
 
-def _is_known(texts: list[list[Any]]) -> bool:
-    """Whether the texts contain no value that is only known in a run."""
+def _is_static(texts: list[list[Any]]) -> bool:
+    """Whether the texts are known before a run."""
     return all(isinstance(part, str) for parts in texts for part in parts)
 
 
@@ -268,5 +268,5 @@ def _errors(schema: Any, value: Any) -> Iterator[Any]:
 
 
 def _relative_schemas(path: Path) -> Path:
-    up = len(path.parent.relative_to(_CHECKOUT).parts)
-    return Path(*[".."] * up, _SCHEMAS.relative_to(_CHECKOUT))
+    depth = len(path.parent.relative_to(_CHECKOUT).parts)
+    return Path(*[".."] * depth, _SCHEMAS.relative_to(_CHECKOUT))

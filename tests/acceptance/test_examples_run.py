@@ -20,7 +20,7 @@ EXPECTED = {
     "research": (0, {}),
     "translation": (0, {}),
 }
-FIRST_STEPS = "first-steps"
+INIT_PROJECT = "first-steps"
 
 
 def test_every_example_has_an_expected_result() -> None:
@@ -29,16 +29,16 @@ def test_every_example_has_an_expected_result() -> None:
 
 @pytest.fixture
 def folder(name: str, tmp_path: Path) -> Folder:
-    """A copy of the example, so that runs do not write into the repository."""
+    """A copy of an example or the project from `forum init`, so that runs do not write into the repository."""
     folder = Folder(tmp_path / name)
-    if name == FIRST_STEPS:
+    if name == INIT_PROJECT:
         assert Folder(tmp_path).forum("init", name).code == 0
     else:
         shutil.copytree(_EXAMPLES / name, folder.path)
     return folder
 
 
-@pytest.mark.parametrize("name", [*EXPECTED, FIRST_STEPS])
+@pytest.mark.parametrize("name", [*EXPECTED, INIT_PROJECT])
 def test_two_offline_runs_of_an_example_write_the_same_bytes(folder: Folder, name: str) -> None:
     code, not_passed = EXPECTED.get(name, (0, {}))
     before = folder.files()
@@ -90,12 +90,12 @@ def test_the_script_gives_the_same_outputs_as_the_programs(folder: Folder) -> No
 
 @pytest.mark.parametrize("name", ["code-review"])
 def test_the_gate_of_an_example_pauses_a_run_in_real_time(folder: Folder) -> None:
-    quick = yaml.safe_load((folder.path / "script.yaml").read_text(encoding="utf-8"))
-    for answer in quick["answers"]:
+    script = yaml.safe_load((folder.path / "script.yaml").read_text(encoding="utf-8"))
+    for answer in script["answers"]:
         answer.pop("latency", None)
-    (folder.path / "quick.yaml").write_text(yaml.safe_dump(quick, allow_unicode=True), encoding="utf-8")
+    (folder.path / "without-latency.yaml").write_text(yaml.safe_dump(script, allow_unicode=True), encoding="utf-8")
 
-    paused = folder.run("--scripted", "quick.yaml")
+    paused = folder.run("--scripted", "without-latency.yaml")
     approved = folder.forum("gate", "approve", "run", "publish", "--by", "ann")
     resumed = folder.forum("resume", "run")
 

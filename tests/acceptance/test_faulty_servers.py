@@ -1,4 +1,4 @@
-"""Complete runs against faulty servers, in both formats: retries, charges and ledger entries."""
+"""Retries, charges and ledger entries of complete runs against faulty servers, in both formats."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from servers.faulty import Act, Cut, FaultyServer, Pause, Step, does, refuses, s
 from servers.formats import Format
 from servers.http_bytes import END_OF_CHUNKS, chunk, chunked, json_response, response
 
-modes = pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "whole"])
+modes = pytest.mark.parametrize("is_stream", [True, False], ids=["streamed", "complete"])
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_an_unreadable_answer_is_charged_and_retried_with_the_same_prompt(
 
 def _broken_stream(data: bytes) -> Step:
     """A stream with some text, followed by invalid data."""
-    return lambda received: [*cut_stream(Format.of_path(received.path)), chunk(data), END_OF_CHUNKS]
+    return lambda request: [*cut_stream(Format.of_path(request.path)), chunk(data), END_OF_CHUNKS]
 
 
 BROKEN_TEXT: dict[str, Step] = {
@@ -176,7 +176,7 @@ def test_an_answer_of_the_wrong_type_is_retried_with_the_reason(
     assert "the answer is not a single JSON value" in second.prompt
     assert "about seven" in second.prompt
     assert "does not satisfy 'minimum'" in third.prompt
-    assert [received.document["messages"][-1]["content"] for received in server.requests] == [
+    assert [request.document["messages"][-1]["content"] for request in server.requests] == [
         call.prompt for call in (first, second, third)
     ]
     assert folder.read("run/outputs/n.json") == "7"
@@ -256,7 +256,7 @@ def drip(format_: Format) -> Iterator[Act]:
 
 
 @formats
-def test_a_slow_answer_is_ended_at_its_timeout(folder: Folder, server: FaultyServer, format_: Format) -> None:
+def test_a_slow_answer_is_aborted_at_its_timeout(folder: Folder, server: FaultyServer, format_: Format) -> None:
     server.default_step = lambda _: drip(format_)
 
     result = run_hello(folder, server.base_url, format_, attempts=1, timeout="2s")
@@ -272,8 +272,8 @@ def test_a_slow_answer_is_ended_at_its_timeout(folder: Folder, server: FaultySer
 def test_max_tokens_is_the_limit_of_the_adapter_or_the_rest_of_the_budget(
     folder: Folder, server: FaultyServer, format_: Format
 ) -> None:
-    """The first call uses 400 of 700 tokens. The prompt of the second reserves 262 of the rest."""
-    tasks = {"first": ask("Say hello."), "second": ask("Again.", needs=[_after("first")])}
+    """The first call uses 400 of 700 tokens. The prompt of the second reserves 262 of the remaining 300."""
+    tasks = {"first": ask("Say hello."), "second": ask("Again.", needs=[_order_edge("first")])}
     policy = {"budget": {"tokens": 700}}
     write_workflow(folder, tasks, {"model": model(format_, server.base_url)}, policy=policy)
     server.default_step = says(tokens=(370, 0, 30))
@@ -281,7 +281,7 @@ def test_max_tokens_is_the_limit_of_the_adapter_or_the_rest_of_the_budget(
     result = folder.run()
     first, second = calls(folder)
 
-    sent = [received.document["max_tokens"] for received in server.requests]
+    sent = [request.document["max_tokens"] for request in server.requests]
     assert sent == [call.reserved_tokens["output_tokens"] for call in (first, second)]
     assert sent[0] == MAX_TOKENS
     assert sent[1] == 700 - 400 - second.reserved_tokens["input_tokens"] == 38
@@ -303,7 +303,7 @@ def test_an_answer_truncated_by_a_budget_stops_its_task(folder: Folder, server: 
     check_valid_by_command(folder)
 
 
-def _after(task: str) -> dict[str, str]:
+def _order_edge(task: str) -> dict[str, str]:
     return {"task": task, "edge": "order"}
 
 
@@ -316,7 +316,7 @@ def test_an_unreachable_server_costs_nothing(
     with FaultyServer() as stopped_server:
         pass
     policy = {**retry_policy(3), "budget": {"tokens": 330, "usd": "0.01"}, "on_failure": "continue"}
-    tasks = {"first": ask("Say hello.", agent="lost"), "second": ask("Say hello.", needs=[_after("first")])}
+    tasks = {"first": ask("Say hello.", agent="lost"), "second": ask("Say hello.", needs=[_order_edge("first")])}
     adapters = {
         "here": model(format_, server.base_url, prices={"input": "1", "output": "1"}),
         "gone": model(format_, stopped_server.base_url, stream=is_stream, prices={"input": "9", "output": "9"}),

@@ -33,11 +33,11 @@ def test_a_complete_answer_without_an_end_marker_is_not_charged_twice(
 
 
 @formats
-@pytest.mark.parametrize("end", [Cut(), Cut(is_reset=True), END_OF_CHUNKS], ids=["closed", "reset", "ended"])
+@pytest.mark.parametrize("ending", [Cut(), Cut(is_reset=True), END_OF_CHUNKS], ids=["closed", "reset", "ended"])
 def test_a_truncated_answer_is_recorded_and_charged_with_its_full_reservation(
-    folder: Folder, server: FaultyServer, format_: Format, end: Act
+    folder: Folder, server: FaultyServer, format_: Format, ending: Act
 ) -> None:
-    server.will(does(*cut_stream(format_), Pause(0.05), end))
+    server.will(does(*cut_stream(format_), Pause(0.05), ending))
 
     result = run_hello(folder, server.base_url, format_)
     first, second = calls(folder)

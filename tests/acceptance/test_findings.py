@@ -51,7 +51,7 @@ tasks:
 
 
 def as_expected(findings: Iterable[ManifestFinding], folder: Path) -> list[Expected]:
-    """Findings in the form of `expected.json`."""
+    """Convert findings to the form of `expected.json`."""
     result = []
     for finding in findings:
         place = finding.place
@@ -62,76 +62,82 @@ def as_expected(findings: Iterable[ManifestFinding], folder: Path) -> list[Expec
     return result
 
 
-def at(
+def expected_finding(
     code: str, line: int, column: int, message: str, hint: str | None = None, file: str = "workflow.yaml"
 ) -> Expected:
     entry = {"code": code, "file": file, "line": line, "column": column, "message": message}
     return entry | ({"hint": hint} if hint is not None else {})
 
 
-def a_pipe(folder: Path) -> list[Expected]:
+def build_pipe(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WITH_PLAN)
     os.mkfifo(folder / "plan.yaml")
-    return [at("F103", 8, 7, "'plan.yaml' is not a regular file")]
+    return [expected_finding("F103", 8, 7, "'plan.yaml' is not a regular file")]
 
 
-def links_in_a_circle(folder: Path) -> list[Expected]:
+def build_link_cycle(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WITH_PLAN)
     (folder / "plan.yaml").symlink_to("plan.yaml")
-    return [at("F103", 8, 7, "'plan.yaml' cannot be read: Too many levels of symbolic links")]
+    return [expected_finding("F103", 8, 7, "'plan.yaml' cannot be read: Too many levels of symbolic links")]
 
 
-def a_huge_file(folder: Path) -> list[Expected]:
+def build_huge_file(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WITH_PLAN)
     with (folder / "plan.yaml").open("wb") as stream:
         stream.truncate(16 * 2**20 + 1)
-    return [at("F104", 8, 7, "'plan.yaml' is larger than 16 MiB")]
+    return [expected_finding("F104", 8, 7, "'plan.yaml' is larger than 16 MiB")]
 
 
-def latin_1(folder: Path) -> list[Expected]:
+def build_latin_1(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_bytes(WORKFLOW.replace("Write.", "Erzähle.").encode("latin-1"))
-    return [at("F105", 10, 44, "invalid UTF-8: byte 0xe4", "save the file as UTF-8")]
+    return [expected_finding("F105", 10, 44, "invalid UTF-8: byte 0xe4", "save the file as UTF-8")]
 
 
-def a_byte_order_mark(folder: Path) -> list[Expected]:
+def build_byte_order_mark(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WORKFLOW, encoding="utf-8-sig")
-    return [at("F106", 1, 1, "the file starts with a byte order mark", "save it as UTF-8 without a BOM")]
+    return [expected_finding("F106", 1, 1, "the file starts with a byte order mark", "save it as UTF-8 without a BOM")]
 
 
-def a_bell(folder: Path) -> list[Expected]:
+def build_bell(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WORKFLOW.replace("Write.", '"Ring \a."'))
     return [
-        at("F119", 10, 47, "character U+0007 is not allowed in a manifest", 'write it as an escape sequence in "..."')
+        expected_finding(
+            "F119", 10, 47, "character U+0007 is not allowed in a manifest", 'write it as an escape sequence in "..."'
+        )
     ]
 
 
-def a_link_out_of_the_bundle(folder: Path) -> list[Expected]:
+def build_link_out_of_the_bundle(folder: Path) -> list[Expected]:
     outside = folder.with_name(folder.name + "-outside")
     outside.mkdir()
     (outside / "plan.yaml").write_text(PLAN)
     (folder / "workflow.yaml").write_text(WITH_PLAN)
     (folder / "plan.yaml").symlink_to(outside / "plan.yaml")
-    return [at("F121", 8, 7, "'plan.yaml' is a link to a file outside the bundle", "copy the file into the bundle")]
+    return [
+        expected_finding(
+            "F121", 8, 7, "'plan.yaml' is a link to a file outside the bundle", "copy the file into the bundle"
+        )
+    ]
 
 
-def seventeen_plans(folder: Path) -> list[Expected]:
+def build_seventeen_plans(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WITH_PLAN.replace("plan.yaml", "plan-1.yaml"))
     for number in range(1, 17):
         task = f"  next: {{uses: plan-{number + 1}.yaml}}\n"
         (folder / f"plan-{number}.yaml").write_text(PLAN[: PLAN.index("  draft")] + task)
     (folder / "plan-17.yaml").write_text(PLAN)
-    return [at("F709", 5, 16, "plans are nested more than 16 levels deep", file="plan-16.yaml")]
+    return [expected_finding("F709", 5, 16, "plans are nested more than 16 levels deep", file="plan-16.yaml")]
 
 
 BUILDERS: dict[str, Callable[[Path], list[Expected]]] = {
-    "F103-pipe": a_pipe,
-    "F103-links-in-a-circle": links_in_a_circle,
-    "F104-huge-file": a_huge_file,
-    "F105-latin-1": latin_1,
-    "F106-byte-order-mark": a_byte_order_mark,
-    "F119-bell": a_bell,
-    "F121-link-out-of-the-bundle": a_link_out_of_the_bundle,
-    "F709-seventeen-plans": seventeen_plans,
+    "F103-pipe": build_pipe,
+    "F103-link-cycle": build_link_cycle,
+    "F104-huge-file": build_huge_file,
+    "F105-latin-1": build_latin_1,
+    "F106-byte-order-mark": build_byte_order_mark,
+    "F119-bell": build_bell,
+    "F121-link-out-of-the-bundle": build_link_out_of_the_bundle,
+    "F709-seventeen-plans": build_seventeen_plans,
 }
 
 
@@ -202,7 +208,7 @@ def test_every_code_is_explained_once_and_in_order() -> None:
 
 @pytest.mark.parametrize("item", explanations().values(), ids=lambda item: item.code)
 def test_an_explanation_is_well_formed(item: Explanation) -> None:
-    """A short title, a few sentences, then pairs of a wrong and a right fragment."""
+    """An explanation has a short title, a few sentences, and pairs of a wrong and a right fragment."""
     prose, *fragments = re.split(r"\n\n(Wrong|Right):\n\n```yaml\n(.*?)\n```", item.text, flags=re.DOTALL)
 
     assert re.fullmatch(r"[a-z][^.]{2,48}", item.title)
@@ -220,7 +226,7 @@ def test_explanations_fit_a_terminal() -> None:
 
 @pytest.mark.requirement("COMPILE-FIND-001")
 def test_many_mistakes_in_one_file_are_all_reported_in_order() -> None:
-    path = HERE / "findings-forty" / "workflow.yaml"
+    path = HERE / "many-findings" / "workflow.yaml"
     lines = path.read_text(encoding="utf-8").splitlines()
 
     findings = check([str(path)], None, Inputs()).findings

@@ -21,11 +21,11 @@ ANSWERS = [
 def folder(tmp_path: Path) -> Folder:
     """A workflow with a gate."""
     folder = Folder(tmp_path / "work")
-    write(folder)
+    write_workflow(folder)
     return folder
 
 
-def write(folder: Folder, **gate: Any) -> None:
+def write_workflow(folder: Folder, **gate: Any) -> None:
     gate_fields = {"question": "Publish ${{ needs.draft }}?", **gate}
     tasks = {
         "draft": ask("Write."),
@@ -35,7 +35,7 @@ def write(folder: Folder, **gate: Any) -> None:
     folder.write(tasks, roster=MODEL, answers=ANSWERS, outputs={"publish": "publish", "after": "after"})
 
 
-def pause(folder: Folder) -> None:
+def run_until_paused(folder: Folder) -> None:
     result = folder.run("--scripted")
     assert result.code == 5, result
 
@@ -45,7 +45,7 @@ def decisions(folder: Folder) -> list[dict[str, Any]]:
 
 
 def test_pending_gates_are_listed_with_their_action(folder: Folder) -> None:
-    pause(folder)
+    run_until_paused(folder)
 
     listed = folder.forum("gate", "list", "run")
     (gate,) = folder.forum("gate", "list", "run", "--json").document()["gates"]
@@ -58,8 +58,8 @@ def test_pending_gates_are_listed_with_their_action(folder: Folder) -> None:
     assert gate["digest"] == folder.entries("run", "gate.opened")[0]["bodies"]["displayed"]["digest"]
 
 
-def test_an_approved_task_runs_and_the_decision_is_marked_as_claimed(folder: Folder) -> None:
-    pause(folder)
+def test_an_approved_task_runs_and_the_decision_is_marked_as_not_authenticated(folder: Folder) -> None:
+    run_until_paused(folder)
 
     approved = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--reason", "it is good")
     resumed = folder.forum("resume", "run")
@@ -78,14 +78,14 @@ def test_an_approved_task_runs_and_the_decision_is_marked_as_claimed(folder: Fol
 
 
 def test_an_edited_instruction_is_sent_to_the_agent(folder: Folder) -> None:
-    pause(folder)
+    run_until_paused(folder)
     (folder.path / "words.txt").write_text("Publish it in capitals.", encoding="utf-8")
 
-    neither = folder.forum("gate", "edit", "run", "publish", "--by", "ann")
+    without_instruction = folder.forum("gate", "edit", "run", "publish", "--by", "ann")
     edited = folder.forum("gate", "edit", "run", "publish", "--by", "ann", "--file", "words.txt")
     resumed = folder.forum("resume", "run")
 
-    assert (neither.code, edited.code, resumed.code) == (2, 0, 0), (neither, edited, resumed)
+    assert (without_instruction.code, edited.code, resumed.code) == (2, 0, 0), (without_instruction, edited, resumed)
     assert folder.read("run/outputs/publish.txt") == "A DRAFT"
     prompt = folder.body("run", folder.entries("run", "task.started")[1], "prompt")
     assert b"Publish it in capitals." in prompt
@@ -94,7 +94,7 @@ def test_an_edited_instruction_is_sent_to_the_agent(folder: Folder) -> None:
 
 
 def test_an_empty_instruction_is_refused_as_in_a_plan(folder: Folder) -> None:
-    pause(folder)
+    run_until_paused(folder)
     (folder.path / "empty.txt").write_bytes(b"")
     before = bytes_in(folder.path / "run")
 
@@ -115,7 +115,7 @@ def test_an_empty_instruction_is_refused_as_in_a_plan(folder: Folder) -> None:
 
 @pytest.mark.parametrize("name", ["eve <script>", " ann", "ann\n", "Zo\u00eb", "\x1b[2J", "a" * 201])
 def test_a_name_that_cannot_be_recorded_is_refused(folder: Folder, name: str) -> None:
-    pause(folder)
+    run_until_paused(folder)
     before = bytes_in(folder.path / "run")
 
     result = folder.forum("gate", "approve", "run", "publish", "--by", name)
@@ -130,22 +130,22 @@ def test_a_name_that_cannot_be_recorded_is_refused(folder: Folder, name: str) ->
     assert folder.entries("run", "gate.decided")[0]["actor"] == f"person:{longest}"
 
 
-def test_a_decision_with_another_digest_is_refused(folder: Folder) -> None:
-    pause(folder)
+def test_a_decision_with_a_different_digest_is_refused(folder: Folder) -> None:
+    run_until_paused(folder)
     (gate,) = folder.forum("gate", "list", "run", "--json").document()["gates"]
     before = bytes_in(folder.path / "run")
 
     wrong = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--displayed", "0" * 64)
-    untouched = bytes_in(folder.path / "run") == before
+    is_unchanged = bytes_in(folder.path / "run") == before
     right = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--displayed", gate["digest"][:12])
 
-    assert (wrong.code, untouched, right.code) == (2, True, 0), (wrong, right)
+    assert (wrong.code, is_unchanged, right.code) == (2, True, 0), (wrong, right)
     assert f"displays the digest {gate['digest']}" in wrong.err
 
 
 @pytest.mark.parametrize("characters", [0, 1, 7])
 def test_a_digest_that_is_too_short_is_refused(folder: Folder, characters: int) -> None:
-    pause(folder)
+    run_until_paused(folder)
     (gate,) = folder.forum("gate", "list", "run", "--json").document()["gates"]
 
     result = folder.forum(
@@ -157,7 +157,7 @@ def test_a_digest_that_is_too_short_is_refused(folder: Folder, characters: int) 
 
 
 def test_resuming_without_a_decision_changes_nothing(folder: Folder) -> None:
-    pause(folder)
+    run_until_paused(folder)
     before = bytes_in(folder.path / "run")
 
     resumed = folder.forum("resume", "run")
@@ -167,8 +167,8 @@ def test_resuming_without_a_decision_changes_nothing(folder: Folder) -> None:
     assert bytes_in(folder.path / "run") == before
 
 
-def test_a_gate_that_is_not_pending_cannot_be_decided(folder: Folder) -> None:
-    pause(folder)
+def test_only_a_pending_gate_can_be_decided(folder: Folder) -> None:
+    run_until_paused(folder)
     arguments = ("--by", "ann")
 
     unknown = folder.forum("gate", "approve", "run", "publihs", *arguments)
@@ -186,15 +186,15 @@ def test_a_gate_that_is_not_pending_cannot_be_decided(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "decision", "code", "end"),
+    ("rule", "decision", "code", "state"),
     [("approve", "approved", 0, "passed"), ("reject", "rejected", 6, "refused: deadline")],
 )
-def test_after_the_deadline_only_the_rule_decides(
-    folder: Folder, rule: str, decision: str, code: int, end: str
+def test_after_the_deadline_only_on_deadline_decides(
+    folder: Folder, rule: str, decision: str, code: int, state: str
 ) -> None:
     """The run pauses in the step that opens the gate, however short the deadline is."""
-    write(folder, deadline="1ms", on_deadline=rule)
-    pause(folder)
+    write_workflow(folder, deadline="1ms", on_deadline=rule)
+    run_until_paused(folder)
 
     late = folder.forum("gate", "approve", "run", "publish", "--by", "ann")
     listed = folder.forum("gate", "list", "run")
@@ -204,22 +204,27 @@ def test_after_the_deadline_only_the_rule_decides(
     assert "the deadline of 'publish' passed at" in late.err
     assert "(passed)" in listed.out
     assert [(entry["by"], entry["decision"]) for entry in decisions(folder)] == [("deadline", decision)]
-    assert folder.task_states()["publish"] == end
+    assert folder.task_states()["publish"] == state
     check_valid(folder.path / "run")
 
 
 def test_two_gates_are_decided_separately(folder: Folder) -> None:
     gate = {"question": "Now?"}
     folder.write({"a": ask("A.", gate=gate), "b": ask("B.", gate=gate)}, roster=MODEL, answers=ANSWERS[-1:])
-    pause(folder)
+    run_until_paused(folder)
 
     first = folder.forum("gate", "approve", "run", "a", "--by", "ann")
-    between = folder.forum("resume", "run")
+    after_first = folder.forum("resume", "run")
     states = folder.task_states()
     second = folder.forum("gate", "reject", "run", "b", "--by", "bob", "--json")
     resumed = folder.forum("resume", "run")
 
-    assert (first.code, between.code, second.code, resumed.code) == (0, 5, 0, 6), (first, between, second, resumed)
+    assert (first.code, after_first.code, second.code, resumed.code) == (0, 5, 0, 6), (
+        first,
+        after_first,
+        second,
+        resumed,
+    )
     assert "1 more to decide" in first.out
     assert states == {"a": "passed"}
     assert (second.document()["waiting"], second.document()["edited"]) == (0, False)
@@ -232,7 +237,7 @@ def test_the_gate_of_a_sensitive_task_can_be_decided_and_replayed(folder: Folder
     tasks = {"secret": ask("Keep it.", sensitive=True, gate={"question": "Keep ${{ inputs.word }}?"})}
     inputs = {"word": {"type": "string", "default": "this"}}
     folder.write(tasks, roster=MODEL, inputs=inputs, answers=ANSWERS[-1:])
-    pause(folder)
+    run_until_paused(folder)
 
     listed = folder.forum("gate", "list", "run", "--json").document()["gates"][0]
     edited = folder.forum("gate", "edit", "run", "secret", "--by", "ann", "--instruction", "Keep all.", "--reason", "r")

@@ -1,4 +1,4 @@
-"""How gates are reported: decisions with their reasons, deadlines, and only commands that would succeed."""
+"""Gates are reported with decisions, reasons and deadlines, and only with commands that would succeed."""
 
 from __future__ import annotations
 
@@ -183,17 +183,17 @@ def test_the_list_reports_that_a_running_process_accepts_decisions(tmp_path: Pat
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "plain")
     wait_for(folder.path / "at-work", process)
 
-    at_work, gates = list_gates(folder), list_gates_as_json(folder)
+    while_running, gates = list_gates(folder), list_gates_as_json(folder)
     process.send_signal(signal.SIGINT)
     _, progress = process.communicate(timeout=PATIENCE_S)
-    after, gates_after = list_gates(folder), list_gates_as_json(folder)
+    afterwards, gates_afterwards = list_gates(folder), list_gates_as_json(folder)
 
-    assert (gates["at_work"], gates_after["at_work"]) == (True, False)
-    assert at_work.splitlines()[-1] == "the run is in progress and applies a decision at once"
-    assert "  forum gate approve run asked --displayed " in at_work
+    assert (gates["at_work"], gates_afterwards["at_work"]) == (True, False)
+    assert while_running.splitlines()[-1] == "the run is in progress and applies a decision at once"
+    assert "  forum gate approve run asked --displayed " in while_running
     assert b"  to decide: forum gate list run\n" in progress
-    assert "under way" not in after
-    assert "  forum gate approve run asked --displayed " in after
+    assert "in progress" not in afterwards
+    assert "  forum gate approve run asked --displayed " in afterwards
 
 
 def test_a_killed_run_is_not_reported_as_running(tmp_path: Path) -> None:

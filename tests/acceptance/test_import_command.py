@@ -75,8 +75,8 @@ def test_the_lines_of_forum_engine_are_kept_unchanged(folder: Folder) -> None:
 
     records = folder.entries("run", "x-import-entry")
     for body, file in (("record", "entries.jsonl"), ("payload", "payloads.jsonl")):
-        kept = b"".join(folder.body("run", entry, body) + b"\n" for entry in records)
-        assert kept == (SAMPLES["forum-engine"] / file).read_bytes()
+        stored = b"".join(folder.body("run", entry, body) + b"\n" for entry in records)
+        assert stored == (SAMPLES["forum-engine"] / file).read_bytes()
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -179,7 +179,7 @@ def test_a_trace_with_an_error_is_never_reported_as_passed(folder: Folder) -> No
     assert "passed" not in summary + "".join(log)
 
 
-def test_reading_commands_show_the_facts_of_the_source(folder: Folder) -> None:
+def test_reading_commands_show_the_data_of_the_source(folder: Folder) -> None:
     import_sample(folder, SAMPLES["forum-engine"])
 
     summary = folder.forum("show", "run").out
@@ -217,7 +217,7 @@ def test_altered_and_missing_payloads_are_distinguished(folder: Folder) -> None:
     payloads.write_bytes(b"".join(lines).replace(b"Oder", b"Elbe"))
     changed = folder.forum("import", source, "--out", "changed", "--json").document()
     payloads.unlink()
-    none = folder.forum("import", source, "--out", "none", "--json").document()
+    without_payloads = folder.forum("import", source, "--out", "none", "--json").document()
 
     one_missing = "its payloads match their hashes (1 missing)"
     assert (missing["check"], missing["reason"].partition("; ")[2]) == ("ok", one_missing)
@@ -225,7 +225,7 @@ def test_altered_and_missing_payloads_are_distinguished(folder: Folder) -> None:
         "fail",
         "line 4 of payloads.jsonl does not match its hash",
     )
-    assert none["reason"].partition("; ")[2] == "its payloads are missing and were not checked"
+    assert without_payloads["reason"].partition("; ")[2] == "its payloads are missing and were not checked"
     assert folder.entries("gone")[1]["data"]["payload"] == "missing"
 
 

@@ -1,4 +1,4 @@
-"""`forum import` reports where a source cannot be read or a target cannot be written, and leaves no files."""
+"""`forum import` reports the location of damage in a source and a target that it cannot write, and leaves no files."""
 
 import hashlib
 import resource
@@ -71,7 +71,7 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         b'"\xff", "kind": "plan"',
         "entries.jsonl, line 2: byte 42 is not UTF-8",
     ),
-    "a member of another type": (
+    "a member of the wrong type": (
         "forum-engine",
         PLAN,
         b'7, "kind": "plan"',
@@ -113,7 +113,7 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         b'{"string":"atlas"}',
         f"today.jsonl, line 2, {SPAN}: unknown value type 'string'",
     ),
-    "a line in another format": (
+    "a line in a different format": (
         "otel-today",
         b"\n",
         b'\n{"a":1}\n',

@@ -14,7 +14,7 @@ JAVASCRIPT = ROOT / "conformance" / "js"
 
 @pytest.fixture
 def node() -> str:
-    """The path of Node."""
+    """The path of Node. Without it, the test is skipped, except in CI."""
     path = shutil.which("node")
     if path is None:
         if "CI" in os.environ:

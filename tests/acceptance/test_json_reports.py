@@ -25,10 +25,10 @@ from ledgers.example_run import ExampleRun
 
 RUN = "--out new --progress none --json"
 EVENTS = "--out new --progress json"
-WHY = "--by ann --reason private"
+BY_ANN = "--by ann --reason private"
 
 # For each schema, the commands that print such a document, and their exit codes.
-PRINTED: dict[str, dict[str, int]] = {
+COMMANDS_BY_SCHEMA: dict[str, dict[str, int]] = {
     "run-report": {
         f"run rich.yaml --deterministic {RUN}": 0,
         f"run rich.yaml --deterministic --only last --base passed {RUN}": 0,
@@ -82,10 +82,10 @@ PRINTED: dict[str, dict[str, int]] = {
         "replay examples/budget_stop --json": 3,
     },
     "entry": {"log passed --json": 0, "log examples/user_kinds --json": 0, "trace passed 5 --json": 0},
-    "gates": {f"gate list {name} --json": 0 for name in ("paused", "hidden", "passed")},
+    "gates": {f"gate list {name} --json": 0 for name in ("paused", "redacted-gate", "passed")},
     "gate-decision": {
         "gate approve paused publish --by ann --json": 0,
-        f"gate reject paused deploy {WHY} --json": 0,
+        f"gate reject paused deploy {BY_ANN} --json": 0,
         "gate edit paused publish --by ann --instruction Wait. --json": 0,
     },
     "doctor-report": {
@@ -122,8 +122,8 @@ PRINTED: dict[str, dict[str, int]] = {
     },
     "keygen-report": {"keygen example.org/me -o new --json": 0},
     "redact-report": {
-        f"redact passed --seq 2 --body prompt {WHY} --json": 0,
-        f"redact paused --seq 2 --body prompt {WHY} --json": 0,
+        f"redact passed --seq 2 --body prompt {BY_ANN} --json": 0,
+        f"redact paused --seq 2 --body prompt {BY_ANN} --json": 0,
     },
     "import-report": {
         **{f"import {shlex.quote(str(path))} --out new --json": 0 for path in SAMPLES.values()},
@@ -135,15 +135,16 @@ PRINTED: dict[str, dict[str, int]] = {
 # Schemas of documents that `forum check` or the suite reads.
 MANIFESTS = {"manifest", "workflow", "roster", "policy", "plan", "script", "types"}
 SUITE = {"conformance-request", "conformance-case", "conformance-result"}
-# Schemas with a separate test: they need standard input or the other program.
+# Schemas with a separate test, which needs standard input or the judge.
 TESTED_SEPARATELY = {"conformance-answer", "verify-reports"}
-LINES = {"entry": "out", "progress-event": "err"}
-CALLS = [(name, command, code) for name, commands in PRINTED.items() for command, code in commands.items()]
+# Schemas whose documents are printed as lines, and the stream of these lines.
+STREAM_OF_LINES = {"entry": "out", "progress-event": "err"}
+CALLS = [(name, command, code) for name, commands in COMMANDS_BY_SCHEMA.items() for command, code in commands.items()]
 
 
 def documents(name: str, result: Result) -> Iterator[Document]:
-    if name in LINES:
-        yield from map(json.loads, getattr(result, LINES[name]).split("\n")[:-1])
+    if name in STREAM_OF_LINES:
+        yield from map(json.loads, getattr(result, STREAM_OF_LINES[name]).split("\n")[:-1])
     else:
         yield result.document()
 
@@ -189,8 +190,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"run stopping.yaml --deterministic {RUN} --out stopped": 4,
         f"run asking.yaml --scripted {RUN} --out paused": 5,
         f"run asking.yaml --scripted {RUN} --out rejected": 5,
-        f"gate reject rejected publish {WHY}": 0,
-        f"gate reject rejected deploy {WHY}": 0,
+        f"gate reject rejected publish {BY_ANN}": 0,
+        f"gate reject rejected deploy {BY_ANN}": 0,
         f"import {shlex.quote(str(SAMPLES['forum-engine']))} --out imported": 0,
         "keygen example.org/me -o key": 0,
         "checkpoint passed --key key -o signed": 0,
@@ -200,7 +201,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for command, code in calls.items():
         result = folder.forum(*shlex.split(command))
         assert result.code == code, (command, result)
-    damage(folder)
+    add_damaged_runs(folder)
     for name, write in LEDGERS.items():
         write(folder.path / "examples" / name)
     return folder.path
@@ -223,21 +224,21 @@ def write_workflows(folder: Folder) -> None:
     folder.write({"a": {"agent": "nobody", "instruction": "Write."}}, name="broken")
 
 
-def damage(folder: Folder) -> None:
-    """Add runs that are incomplete or damaged, and one with a redacted body."""
+def add_damaged_runs(folder: Folder) -> None:
+    """Add runs that are incomplete or damaged, runs with redacted bodies, and a damaged source to import."""
     path = folder.path
     for name in ("cut", "torn", "unreadable", "redacted"):
         shutil.copytree(path / "passed", path / name)
-    shutil.copytree(path / "paused", path / "hidden")
+    shutil.copytree(path / "paused", path / "redacted-gate")
     cut_after(path / "cut", 6)
     with (path / "torn" / "ledger.jsonl").open("ab") as ledger:
         ledger.write(b'{"actor":')
     lines = (path / "unreadable" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
     (path / "unreadable" / "ledger.jsonl").write_bytes(b"".join([*lines[:3], b"{\n", *lines[4:]]))
     (path / "empty").write_bytes(b"")
-    for run, kind, body in (("redacted", "answer.given", "value"), ("hidden", "gate.opened", "displayed")):
+    for run, kind, body in (("redacted", "answer.given", "value"), ("redacted-gate", "gate.opened", "displayed")):
         seq = folder.entries(run, kind)[0]["seq"]
-        assert folder.forum("redact", run, "--seq", str(seq), "--body", body, *shlex.split(WHY)).code == 0
+        assert folder.forum("redact", run, "--seq", str(seq), "--body", body, *shlex.split(BY_ANN)).code == 0
     payloads = copy_sample("forum-engine", path) / "payloads.jsonl"
     payloads.write_bytes(payloads.read_bytes().replace(b"Oder", b"Elbe"))
 
@@ -262,23 +263,23 @@ def test_the_output_of_a_command_matches_its_schema(folder: Folder, name: str, c
 def test_every_schema_describes_a_tested_document(folder: Folder) -> None:
     names = folder.forum("schema").out.split()
 
-    assert sorted(names) == sorted([*PRINTED, *TESTED_SEPARATELY, *MANIFESTS, *SUITE])
+    assert sorted(names) == sorted([*COMMANDS_BY_SCHEMA, *TESTED_SEPARATELY, *MANIFESTS, *SUITE])
 
 
 def test_the_guide_lists_every_schema_of_a_command() -> None:
     guide = (SCHEMAS.parents[1] / "docs" / "guide" / "ci.md").read_text(encoding="utf-8")
     table = guide.partition("| command | schema |")[2].partition("\n\n")[0]
 
-    assert [name for name in PRINTED if f"`{name}`" not in table] == []
+    assert [name for name in COMMANDS_BY_SCHEMA if f"`{name}`" not in table] == []
 
 
 def commands_with_json(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[str]:
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            assert found is not None
-            yield from commands_with_json(found, (*words, name))
+            subcommand = command.get_command(context, name)
+            assert subcommand is not None
+            yield from commands_with_json(subcommand, (*words, name))
     elif any("--json" in option.opts for option in command.params):
         yield " ".join(words)
 
@@ -326,7 +327,7 @@ def test_the_reports_of_the_judge_on_several_ledgers_match_their_schema(folder: 
 
 
 def test_a_redaction_is_reported_with_its_entry_and_the_new_head(folder: Folder) -> None:
-    report = folder.forum(*f"redact passed --seq 2 --body prompt {WHY} --json".split()).document()
+    report = folder.forum(*f"redact passed --seq 2 --body prompt {BY_ANN} --json".split()).document()
     entry = folder.entries("passed")[report["recorded_seq"]]
 
     assert (entry["kind"], entry["causes"], entry["actor"]) == ("body.redacted", [2], "person:ann")
@@ -344,7 +345,7 @@ def test_a_redaction_is_reported_with_its_entry_and_the_new_head(folder: Folder)
 
 
 def test_a_refused_redaction_prints_no_report(folder: Folder) -> None:
-    result = folder.forum(*f"redact passed --seq 2 --body promt {WHY} --json".split())
+    result = folder.forum(*f"redact passed --seq 2 --body promt {BY_ANN} --json".split())
 
     assert (result.code, result.out) == (2, "")
 
@@ -363,17 +364,17 @@ def test_a_finding_of_a_proof_has_the_same_members_as_other_findings(folder: Fol
 
 
 def test_differing_values_of_two_entries_are_formatted_as_json(folder: Folder) -> None:
-    for name, facts in (
+    for name, data in (
         ("a", {"flag": True, "list": ["x"], "text": "x"}),
         ("b", {"flag": False, "list": [], "text": "y"}),
     ):
         example = ExampleRun()
-        example.add("x-note", facts)
+        example.add("x-note", data)
         (folder.path / name).write_bytes(ledger_of(example.lines()))
 
     changed = folder.forum("diff", "a", "b", "--json").document()["divergence"]["changed"]
 
-    assert [tuple(fact.values()) for fact in changed] == [
+    assert [tuple(change.values()) for change in changed] == [
         ("data.flag", "true", "false"),
         ("data.list", '["x"]', "[]"),
         ("data.text", "x", "y"),

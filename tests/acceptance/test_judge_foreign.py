@@ -1,4 +1,4 @@
-"""`forum-conformance judge` of files of other programs, parts of a run directory and packed or re-encoded ledgers."""
+"""`forum-conformance judge` describes files of other programs, parts of run directories, and packed ledgers."""
 
 import gzip
 import io
@@ -16,7 +16,7 @@ from acceptance.workflow_folder import Folder
 from ledgers import LEDGERS
 
 ONLY_THE_TRANSCRIPT = "it covers nothing else of the artifact; this is not one of the five levels"
-BROKEN = "its own chain of hashes is invalid"
+INVALID_CHAIN = "its own chain of hashes is invalid"
 FORMATS = {"forum-engine": "forum-engine", "symposium": "symposium", "otel-today": "otel", "otel-older": "otel"}
 
 
@@ -63,14 +63,14 @@ def test_the_hashes_of_a_foreign_record_are_recomputed_if_possible() -> None:
             "entries.jsonl",
             b'"geographer"',
             b'"astronomer"',
-            f"{BROKEN}: entry 3 does not follow from the previous one, or was changed",
+            f"{INVALID_CHAIN}: entry 3 does not follow from the previous one, or was changed",
         ),
         (
             "forum-engine",
             "entries.jsonl",
             b'"seq": 4, ',
             b"",
-            f"{BROKEN}: line 5 does not have the members of an entry",
+            f"{INVALID_CHAIN}: line 5 does not have the members of an entry",
         ),
         ("forum-engine", "payloads.jsonl", b"Oder", b"Elbe", "its bodies are invalid: line 4 of payloads.jsonl"),
         ("symposium", "artifact.json", b"Vistula", b"Elbe", "its transcript_digest does not match its transcript"),
@@ -162,7 +162,7 @@ WRAPPED: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ["ledger.jsonl", "given"])
+@pytest.mark.parametrize("name", ["ledger.jsonl", "copy"])
 @pytest.mark.parametrize("case", WRAPPED)
 def test_a_packed_or_re_encoded_ledger_is_reported_as_such(case: str, name: str, tmp_path: Path) -> None:
     wrap, format_, sign = WRAPPED[case]
@@ -174,7 +174,7 @@ def test_a_packed_or_re_encoded_ledger_is_reported_as_such(case: str, name: str,
     assert (report["codes"], report["first_bad_seq"], len(report["findings"])) == (["L102"], 0, 1)
 
 
-def test_cr_lf_line_ends_are_reported_in_one_note(tmp_path: Path) -> None:
+def test_cr_lf_line_endings_are_reported_in_one_note(tmp_path: Path) -> None:
     content = ledger_bytes(LEDGERS["two_waves"](tmp_path / "run"))
     (tmp_path / "copy").write_bytes(content.replace(b"\n", b"\r\n"))
 
@@ -201,31 +201,31 @@ def test_empty_input_is_incomplete_and_reported_as_empty() -> None:
     assert judge("-")[0] == 7
 
 
-def damaged(lines: list[bytes]) -> dict[str, bytes]:
-    """Damage a ledger so that little of its first line remains."""
+def damaged_ledgers(lines: list[bytes]) -> dict[str, bytes]:
+    """Damaged versions of a ledger, of which little is recognizable."""
     rest = b"".join(lines[1:])
     return {
         "the first line is torn": lines[0][:40] + b"\n" + rest,
         "the first line is noise": b"\x00\xff\x00\n" + rest,
-        "the first line is gone": rest,
-        "only one line is left": lines[1],
-        "only an unterminated line is left": lines[1][:-1],
+        "the first line is missing": rest,
+        "only one line remains": lines[1],
+        "only an unterminated line remains": lines[1][:-1],
         "it is indented JSON": b"".join(json.dumps(json.loads(line), indent=1).encode() + b"\n" for line in lines),
         "every line has a renamed member": b"".join(line.replace(b'"seq":', b'"sequence":') for line in lines),
     }
 
 
-@pytest.mark.parametrize("case", damaged([b"{}\n", b"{}\n"]))
+@pytest.mark.parametrize("case", damaged_ledgers([b"{}\n", b"{}\n"]))
 def test_a_damaged_ledger_is_not_reported_as_foreign(case: str, tmp_path: Path) -> None:
     lines = (LEDGERS["two_waves"](tmp_path / "run") / "ledger.jsonl").read_bytes().splitlines(keepends=True)
-    content = damaged(lines)[case]
+    content = damaged_ledgers(lines)[case]
     (tmp_path / "copy").write_bytes(content)
 
     report = report_on(tmp_path / "copy")
 
     assert "foreign" not in report
     assert report == report_on("-", stdin=content)
-    assert report["verdict"] == ("incomplete" if case == "only an unterminated line is left" else "invalid")
+    assert report["verdict"] == ("incomplete" if case == "only an unterminated line remains" else "invalid")
 
 
 def test_a_run_directory_with_a_corrupt_ledger_is_still_a_run_directory(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The memory cost of a large output: a single copy, from which the ledger is written."""
+"""A large output is in memory only once while the ledger is written."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 from acceptance.workflow_folder import PATIENCE_S, Folder, sh
 
 LARGE_BYTES = 64_000_000
-# As long as its replacement.
+# As long as the text that replaces it: `[scrubbed: KEY]`.
 KEY = "hunter42hunter4"
 ROSTER: dict[str, Any] = {
     "adapters": {"shell": {"type": "command", "env": ["PATH", "KEY"], "max_output_bytes": 100_000_000}},
     "agents": {"operator": {"adapter": "shell"}},
 }
 # The peak of this process alone, without its children and the process it was forked from.
-MEASURE = """
+RUN_AND_PRINT_PEAK = """
 from forum_runner.cli import main
 try:
     main()
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(
 def peak_bytes(folder: Folder, script: str, **policy: Any) -> int:
     """The peak memory of a run with one task whose output is the plan's output."""
     folder.write({"big": sh(script)}, roster=ROSTER, outputs={"all": "big"}, policy=policy)
-    command = [sys.executable, "-c", MEASURE, "run", "workflow.yaml", "--out", "run", "--progress", "none"]
+    command = [sys.executable, "-c", RUN_AND_PRINT_PEAK, "run", "workflow.yaml", "--out", "run", "--progress", "none"]
     environment = {"PATH": os.environ["PATH"], "KEY": KEY}
     result = subprocess.run(
         command, cwd=folder.path, env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE_S
@@ -51,9 +51,9 @@ def small_peak(tmp_path_factory: pytest.TempPathFactory) -> int:
     return peak_bytes(Folder(tmp_path_factory.mktemp("small")), "echo small")
 
 
-@pytest.mark.parametrize("line_end", ["", r"\n"])
-def test_an_output_within_its_limit_is_in_memory_once(tmp_path: Path, small_peak: int, line_end: str) -> None:
-    script = f"yes abcdefg | head -c {LARGE_BYTES - 1}; printf 'x{line_end}'"
+@pytest.mark.parametrize("trailing_newline", ["", r"\n"])
+def test_an_output_within_its_limit_is_in_memory_once(tmp_path: Path, small_peak: int, trailing_newline: str) -> None:
+    script = f"yes abcdefg | head -c {LARGE_BYTES - 1}; printf 'x{trailing_newline}'"
 
     peak = peak_bytes(Folder(tmp_path), script)
 
@@ -69,7 +69,7 @@ def test_non_ascii_output_needs_no_more_memory(tmp_path: Path, small_peak: int) 
 
 
 def test_an_output_is_in_memory_twice_while_secrets_are_scrubbed(tmp_path: Path, small_peak: int) -> None:
-    # Scrubbing is slow.
+    # Use a smaller output, because scrubbing is slow.
     size = LARGE_BYTES // 4
 
     peak = peak_bytes(Folder(tmp_path), f'yes "it is $KEY," | head -c {size}', privacy={"scrub_env": ["KEY"]})

@@ -27,8 +27,8 @@ JUDGE = Path(forum_conformance.__file__).parent
 
 
 @pytest.fixture(scope="module")
-def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache of entries: a mutant shares most of its entries with its original."""
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for cached schema results: a mutant shares most of its entries with its original."""
     return tmp_path_factory.mktemp("memory")
 
 
@@ -37,16 +37,16 @@ def run_dir(tmp_path: Path) -> Path:
     return LEDGERS["two_waves"](tmp_path / "run")
 
 
-def mutate(*arguments: str | Path, memory: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [*command_with_cache(memory, str(JUDGE / "__main__.py")), "mutate"] if memory else COMMAND
+def mutate(*arguments: str | Path, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [*command_with_cache(cache, str(JUDGE / "__main__.py")), "mutate"] if cache else COMMAND
     return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
-def wrong(name: str) -> list[str]:
+def wrong_implementation(name: str) -> list[str]:
     return ["--entrypoint", f"{sys.executable} {ROOT / 'conformance/wrong' / name}.py", "--serve"]
 
 
-def files(directory: Path) -> dict[str, bytes]:
+def bytes_in(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
@@ -54,14 +54,14 @@ def files(directory: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("verifier", VERIFIERS)
 @pytest.mark.parametrize("name", ["two_waves", "redacted"])
 def test_a_correct_verifier_catches_every_detectable_mutant(
-    verifier: str, name: str, memory: Path, tmp_path: Path
+    verifier: str, name: str, cache: Path, tmp_path: Path
 ) -> None:
     if verifier == "javascript" and not shutil.which("node"):
         pytest.skip("node is not installed")
-    program = shlex.join(command_with_cache(memory, str(JUDGE / "program" / "__main__.py")))
+    program = shlex.join(command_with_cache(cache, str(JUDGE / "program" / "__main__.py")))
     options = [word.format(judge=program) for word in VERIFIERS[verifier]]
 
-    result = mutate(LEDGERS[name](tmp_path), *options, "--each", "1", "--json", memory=memory)
+    result = mutate(LEDGERS[name](tmp_path), *options, "--each", "1", "--json", cache=cache)
 
     score: dict[str, Any] = json.loads(result.stdout)
     assert (result.returncode, score["survivors"], score["survived"]) == (0, [], 0)
@@ -75,7 +75,14 @@ def test_a_correct_verifier_catches_every_detectable_mutant(
 
 def test_survivors_are_listed_and_kept(run_dir: Path, tmp_path: Path) -> None:
     result = mutate(
-        run_dir, *wrong("hashes_only"), "--kinds", "archive-removed*", "--seed", "5", "--keep", tmp_path / "kept"
+        run_dir,
+        *wrong_implementation("hashes_only"),
+        "--kinds",
+        "archive-removed*",
+        "--seed",
+        "5",
+        "--keep",
+        tmp_path / "kept",
     )
 
     assert result.returncode == 1
@@ -91,7 +98,7 @@ def test_survivors_are_listed_and_kept(run_dir: Path, tmp_path: Path) -> None:
 
 
 def test_a_survivor_can_be_reproduced_from_seed_kind_and_number(run_dir: Path, tmp_path: Path) -> None:
-    options = [str(run_dir), *wrong("hashes_only"), "--seed", "9"]
+    options = [str(run_dir), *wrong_implementation("hashes_only"), "--seed", "9"]
     many = mutate(*options, "--kinds", "[ct]*", "--limit", "90", "--json", "--keep", tmp_path / "kept")
     survivor = json.loads(many.stdout)["survivors"][-1]
 
@@ -100,11 +107,11 @@ def test_a_survivor_can_be_reproduced_from_seed_kind_and_number(run_dir: Path, t
 
     name = f"{survivor['kind']}-{survivor['number']}"
     assert survivor["seed"] == 9
-    assert files(tmp_path / "again" / name) == files(tmp_path / "kept" / name) != files(run_dir)
+    assert bytes_in(tmp_path / "again" / name) == bytes_in(tmp_path / "kept" / name) != bytes_in(run_dir)
 
 
 def test_an_undetectable_mutant_must_be_caught_with_the_checkpoint_of_the_original(run_dir: Path) -> None:
-    result = mutate(run_dir, *wrong("hashes_only"), "--kinds", "rewrite-of-another-run")
+    result = mutate(run_dir, *wrong_implementation("hashes_only"), "--kinds", "rewrite-of-another-run")
 
     assert result.returncode == 1
     assert "survived: rewrite-of-another-run 1, every entry: with the original's checkpoint: called valid\n" in (
@@ -116,7 +123,7 @@ def test_a_subset_of_levels_is_tested_only_with_mutants_detectable_at_them(run_d
     options = [str(run_dir), "--kinds", "[cd]*", "--each", "1", "--json"]
     all_levels = json.loads(mutate(*options).stdout)
 
-    result = mutate(*options, *wrong("hashes_only"), "--level", "1-2")
+    result = mutate(*options, *wrong_implementation("hashes_only"), "--level", "1-2")
 
     two_levels = json.loads(result.stdout)
     assert (result.returncode, two_levels["survived"]) == (0, 0)
@@ -131,7 +138,7 @@ def test_a_subset_of_levels_is_tested_only_with_mutants_detectable_at_them(run_d
     ],
 )
 def test_a_verifier_that_rejects_the_unchanged_ledger_gets_no_score(name: str, fault: str, run_dir: Path) -> None:
-    result = mutate(run_dir, *wrong(name))
+    result = mutate(run_dir, *wrong_implementation(name))
 
     assert result.returncode == 1
     assert result.stdout.splitlines()[0] == (
@@ -140,7 +147,7 @@ def test_a_verifier_that_rejects_the_unchanged_ledger_gets_no_score(name: str, f
 
 
 def test_the_standard_error_of_a_crashed_verifier_is_printed(run_dir: Path) -> None:
-    result = mutate(run_dir, *wrong("crashes"))
+    result = mutate(run_dir, *wrong_implementation("crashes"))
 
     assert any(line.startswith("  stderr    ") for line in result.stdout.splitlines())
 
@@ -157,7 +164,7 @@ def test_a_verifier_without_some_levels_gets_a_hint_to_use_level(run_dir: Path, 
 
 
 def test_parallel_jobs_do_not_change_the_report(run_dir: Path) -> None:
-    options = [str(run_dir), *wrong("hashes_only"), "--kinds", "archive-*", "--json"]
+    options = [str(run_dir), *wrong_implementation("hashes_only"), "--kinds", "archive-*", "--json"]
 
     serial, parallel = (mutate(*options, "--jobs", jobs) for jobs in ("1", "4"))
 
@@ -173,11 +180,11 @@ def test_a_verifier_that_alters_its_input_does_not_change_the_original_ledger(ru
         "path.write_bytes(path.read_bytes() + b'more')\n"
         "print(json.dumps({'protocol': 1, 'verdict': 'valid'}))\n"
     )
-    before = files(run_dir)
+    before = bytes_in(run_dir)
 
     mutate(run_dir, "--entrypoint", f"{sys.executable} {program}", "--limit", "1")
 
-    assert files(run_dir) == before
+    assert bytes_in(run_dir) == before
 
 
 def test_the_kinds_can_be_listed_without_a_ledger() -> None:

@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Folder:
 
 @formats
 @pytest.mark.parametrize("status", [301, 307])
-def test_a_redirect_to_another_host_is_not_followed(
+def test_a_redirect_to_a_different_host_is_not_followed(
     folder: Folder, server: FaultyServer, format_: Format, status: int
 ) -> None:
     with FaultyServer() as other:
@@ -71,10 +71,10 @@ def test_a_proxy_is_used_only_if_configured(
         settings = {"proxy_env": "PROXY"} if is_configured else {}
         write_workflow(folder, HELLO, {"model": model(format_, server.base_url, **settings)})
 
-        everywhere = dict.fromkeys(("PROXY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"), address)
-        result = folder.run(env=everywhere)
+        all_variables = dict.fromkeys(("PROXY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"), address)
+        result = folder.run(env=all_variables)
 
-        paths = [received.path for contacted in (proxy, server) for received in contacted.requests]
+        paths = [request.path for contacted in (proxy, server) for request in contacted.requests]
         assert result.code == 0, result
         assert (len(proxy.requests), len(server.requests)) == ((1, 0) if is_configured else (0, 1))
         assert paths == [f"{server.base_url}/{format_.path}" if is_configured else f"/v1/{format_.path}"]
@@ -94,9 +94,9 @@ def test_an_unset_proxy_variable_is_reported_before_anything_runs(
     assert folder.files() == {"workflow.yaml"}
 
 
-def _answers_with_key(received: Request) -> list[Act]:
+def _answers_with_key(request: Request) -> list[Act]:
     """Leak the key in the text, split into chunks, and in the model's name."""
-    return list(says("my key is ", KEY[:9], KEY[9:], " and so on", model=f"m-{KEY}")(received))
+    return list(says("my key is ", KEY[:9], KEY[9:], " and so on", model=f"m-{KEY}")(request))
 
 
 LEAKS: dict[str, tuple[Step, str]] = {

@@ -1,4 +1,4 @@
-"""Commands that need a ledger report when a file is not one, and make no false statement about it."""
+"""Commands that need a ledger report that a file is not a ledger, and make no false statement about it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FILES = [
     "checkpoint",
 ]
 # How the messages describe the files of a known format.
-KNOWN = {"workflow.yaml": "a manifest (Workflow)", "wave-plan.json": "a wave plan"}
+DESCRIPTIONS = {"workflow.yaml": "a manifest (Workflow)", "wave-plan.json": "a wave plan"}
 COMMANDS = ["show", "show --json", "log", "log --json", "resume", "replay", "gate list"]
 
 
@@ -106,7 +106,7 @@ def test_commands_that_read_a_ledger_refuse_other_files(folder: Path, name: str)
 
     results = [(arguments, forum(*arguments, cwd=folder)) for arguments in calls]
 
-    description = f"is {KNOWN[name]}, not a ledger" if name in KNOWN else "is not a ledger"
+    description = f"is {DESCRIPTIONS[name]}, not a ledger" if name in DESCRIPTIONS else "is not a ledger"
     refused = Result(2, "", f"forum: '{name}' {description}; give a run directory or a run id\n")
     assert [arguments for arguments, result in results if result != refused] == []
 
@@ -149,30 +149,30 @@ def test_log_follow_refuses_a_file_that_is_not_a_ledger(folder: Path, name: str)
 def test_standard_input_that_is_not_a_ledger_is_refused(folder: Path, name: str, arguments: list[str]) -> None:
     result = forum_with_input(*arguments, cwd=folder, data=(folder / name).read_bytes())
 
-    assert result == Result(2, "", f"forum: 'standard input' is {KNOWN[name]}, not a ledger\n")
+    assert result == Result(2, "", f"forum: 'standard input' is {DESCRIPTIONS[name]}, not a ledger\n")
 
 
-def damaged(lines: list[bytes]) -> dict[str, bytes]:
-    """Damage a ledger so that its first line, or every line, is not an entry."""
+def damaged_ledgers(lines: list[bytes]) -> dict[str, bytes]:
+    """Damaged versions of a ledger in which the first line, or every line, is not an entry."""
     indented = [json.dumps(json.loads(line), indent=1).encode() + b"\n" for line in lines]
     return {
         "its lines end with CR LF": b"".join(line[:-1] + b"\r\n" for line in lines),
         "it is indented JSON": b"".join(indented),
         "every line has a renamed member": b"".join(line.replace(b'"seq":', b'"sequence":') for line in lines),
         "it starts with noise": b"\x00\xff\n" * 500 + b"".join(lines),
-        "only an unterminated line is left": lines[1][:-1],
+        "only an unterminated line remains": lines[1][:-1],
     }
 
 
-@pytest.mark.parametrize("case", damaged([b"{}\n", b"{}\n"]))
-def test_a_damaged_ledger_is_not_reported_as_another_file(case: str, folder: Path, tmp_path: Path) -> None:
-    content = damaged((folder / "ledger.jsonl").read_bytes().splitlines(keepends=True))[case]
+@pytest.mark.parametrize("case", damaged_ledgers([b"{}\n", b"{}\n"]))
+def test_a_damaged_ledger_is_not_reported_as_a_different_kind_of_file(case: str, folder: Path, tmp_path: Path) -> None:
+    content = damaged_ledgers((folder / "ledger.jsonl").read_bytes().splitlines(keepends=True))[case]
     (tmp_path / "given").write_bytes(content)
 
     verified = forum("verify", "given", cwd=tmp_path)
     summary, listed = forum("show", "given", cwd=tmp_path), forum_with_input("log", "-", cwd=tmp_path, data=content)
 
-    assert verified.code == (7 if case == "only an unterminated line is left" else 3)
+    assert verified.code == (7 if case == "only an unterminated line remains" else 3)
     assert "not a ledger" not in verified.out
     assert (summary.code, listed.code) == (0, 0)
 

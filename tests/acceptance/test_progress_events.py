@@ -1,4 +1,4 @@
-"""`--progress json`: after the first event, every line of standard error is an event."""
+"""With `--progress json`, every line of standard error after the first event is an event."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acceptance.schema_checks import check_matches_schema
 from acceptance.workflow_folder import FORUM, PATIENCE_S, Folder, cut_after, sh, wait_for
 
 JSON = ("--progress", "json")
-GATE = {"question": "Go on?"}
+GATE = {"question": "Continue?"}
 ALLOWED = {"commands": ["sh"], "env": ["PATH"]}
 
 
@@ -80,7 +80,7 @@ def test_an_error_is_an_event_after_a_warning_and_plain_text_otherwise(folder: F
     assert events_of_kind(event.err, "error") == [{"text": plain.err.removeprefix("forum: ").strip(), "exit_code": 2}]
 
 
-def test_resuming_reports_what_happens_to_each_task(folder: Folder) -> None:
+def test_resuming_reports_the_state_of_each_task(folder: Folder) -> None:
     folder.write({"a": sh("echo one"), "b": sh("cat", needs=["a"], gate=GATE)})
     assert folder.run().code == 5
     assert folder.forum("gate", "approve", "run", "b", "--by", "ann").code == 0
