@@ -1,4 +1,4 @@
-"""`forum keygen`, `forum checkpoint` and `forum prove`, called as commands."""
+"""The commands `forum keygen`, `forum checkpoint` and `forum prove`."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def notes_run() -> ExampleRun:
 
 
 LINES = notes_run().lines()
-TEXT = checkpoint_of(LINES)
+CHECKPOINT = checkpoint_of(LINES)
 
 
 def forum(*arguments: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -42,11 +42,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def key_in(folder: Path) -> VerifierKey:
+def create_key(folder: Path) -> VerifierKey:
     return VerifierKey.parse(forum("keygen", "example.org/me", "-o", "key", cwd=folder).stdout.decode().strip())
 
 
 def refusal(result: subprocess.CompletedProcess[bytes]) -> tuple[int, str]:
+    """Return the exit code and the last line of standard error. Assert that nothing was printed."""
     assert result.stdout == b""
     return result.returncode, result.stderr.decode().splitlines()[-1]
 
@@ -115,7 +116,7 @@ def test_keygen_refuses_a_name_that_is_invalid_in_a_note(tmp_path: Path, name: s
 def test_checkpoint_reads_a_directory_a_file_and_standard_input(folder: Path, run: str) -> None:
     result = forum("checkpoint", run, cwd=folder, stdin=(folder / "run/ledger.jsonl").read_bytes())
 
-    assert (result.returncode, result.stdout, result.stderr) == (0, TEXT, b"")
+    assert (result.returncode, result.stdout, result.stderr) == (0, CHECKPOINT, b"")
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001")
@@ -126,38 +127,38 @@ def test_checkpoint_covers_the_requested_number_of_entries(folder: Path) -> None
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002")
 def test_checkpoint_signs_with_a_key(folder: Path) -> None:
-    key = key_in(folder)
+    key = create_key(folder)
 
     data = forum("checkpoint", "run", "--key", "key", cwd=folder).stdout
 
-    assert data.startswith(TEXT + b"\n\xe2\x80\x94 example.org/me ")
-    assert open_checkpoint(data, key) == open_checkpoint(TEXT, None)
+    assert data.startswith(CHECKPOINT + b"\n\xe2\x80\x94 example.org/me ")
+    assert open_checkpoint(data, key) == open_checkpoint(CHECKPOINT, None)
 
 
 def test_checkpoint_writes_a_file(folder: Path) -> None:
     result = forum("checkpoint", "run", "-o", "mine", cwd=folder)
 
     assert (result.returncode, result.stdout) == (0, b"mine: checkpoint of 7 entries\n")
-    assert (folder / "mine").read_bytes() == TEXT
+    assert (folder / "mine").read_bytes() == CHECKPOINT
 
 
-def test_checkpoint_as_json(folder: Path) -> None:
+def test_checkpoint_json_describes_the_checkpoint(folder: Path) -> None:
     document = json.loads(forum("checkpoint", "run", "--json", cwd=folder).stdout)
 
-    assert document["checkpoint"] == TEXT.decode()
+    assert document["checkpoint"] == CHECKPOINT.decode()
     assert (document["run"], document["size"], document["sealed"]) == (RUN, 7, True)
     assert len(document["root"]) == 64
 
 
-@pytest.mark.parametrize("option", ["run/ledger.jsonl", "key"])
-def test_checkpoint_does_not_overwrite_its_input(folder: Path, option: str) -> None:
-    key_in(folder)
-    before = (folder / option).read_bytes()
+@pytest.mark.parametrize("path", ["run/ledger.jsonl", "key"])
+def test_checkpoint_does_not_overwrite_its_input(folder: Path, path: str) -> None:
+    create_key(folder)
+    before = (folder / path).read_bytes()
 
-    result = forum("checkpoint", "run", "--key", "key", "-o", option, cwd=folder)
+    result = forum("checkpoint", "run", "--key", "key", "-o", path, cwd=folder)
 
-    assert refusal(result) == (2, f"forum: not overwriting '{option}': it is one of the input files")
-    assert (folder / option).read_bytes() == before
+    assert refusal(result) == (2, f"forum: not overwriting '{path}': it is one of the input files")
+    assert (folder / path).read_bytes() == before
 
 
 def test_an_unsealed_ledger_gets_a_checkpoint_with_a_warning(folder: Path) -> None:
@@ -218,7 +219,7 @@ def test_every_entry_has_an_inclusion_proof(folder: Path) -> None:
 
         assert (result.returncode, result.stderr) == (0, b"")
         assert json.loads(result.stdout)["entry"] == line.decode()
-        assert check_proof(result.stdout, checkpoint=TEXT).findings == ()
+        assert check_proof(result.stdout, checkpoint=CHECKPOINT).findings == ()
 
 
 @pytest.mark.requirement("LEDGER-PROOF-001")
@@ -236,7 +237,7 @@ def test_a_consistency_proof_connects_an_older_checkpoint_to_a_newer_one(folder:
 
 @pytest.mark.requirement("LEDGER-PROOF-001", "LEDGER-CHECKPOINT-002")
 def test_a_proof_is_signed_and_written_to_a_file(folder: Path) -> None:
-    key = key_in(folder)
+    key = create_key(folder)
 
     result = forum("prove", "inclusion", "-", "--seq", "2", "--size", "5", "--key", "key", "-o", "proof.json",
                    cwd=folder, stdin=(folder / "run/ledger.jsonl").read_bytes())  # fmt: skip
@@ -248,7 +249,7 @@ def test_a_proof_is_signed_and_written_to_a_file(folder: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-PROOF-001", "LEDGER-CHECKPOINT-003")
 def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> None:
-    key_in(folder)
+    create_key(folder)
     forum("prove", "inclusion", "run", "--seq", "2", "-o", "proof.json", cwd=folder)
 
     result = forum("verify", "--proof", "proof.json", "--key", "key.pub", "--json", cwd=folder)
@@ -289,7 +290,7 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
     ],
 )
 def test_an_impossible_request_is_a_usage_error(folder: Path, arguments: list[str], message: str) -> None:
-    key_in(folder)
+    create_key(folder)
 
     assert refusal(forum(*arguments, cwd=folder)) == (2, f"forum: {message}")
 

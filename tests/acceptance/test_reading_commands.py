@@ -1,4 +1,4 @@
-"""`forum show`, `log`, `trace` and `diff`, called as commands."""
+"""The commands `forum show`, `log`, `trace` and `diff`."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def forum(
     return subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False, env=environment)
 
 
-def text(*arguments: str | Path, cwd: Path, stdin: bytes = b"") -> str:
+def stdout_of(*arguments: str | Path, cwd: Path, stdin: bytes = b"") -> str:
     result = forum(*arguments, cwd=cwd, stdin=stdin)
     assert (result.returncode, result.stderr) == (0, b"")
     return result.stdout.decode()
@@ -49,12 +49,13 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def own_ledger(path: Path, kind: str, facts: dict[str, str], **members: Any) -> bytes:
+def write_ledger(path: Path, kind: str, data: dict[str, str], **members: Any) -> bytes:
+    """Write a ledger with one entry of this kind, and return its bytes."""
     example = ExampleRun()
-    example.add(kind, facts, **members)
-    data = ledger_of(example.lines())
-    path.write_bytes(data)
-    return data
+    example.add(kind, data, **members)
+    ledger = ledger_of(example.lines())
+    path.write_bytes(ledger)
+    return ledger
 
 
 @pytest.mark.parametrize("name", LEDGERS)
@@ -62,14 +63,14 @@ def test_every_example_can_be_shown_listed_traced_and_compared_with_itself(name:
     ledger = (examples / name / "ledger.jsonl").read_bytes()
     count = ledger.count(b"\n")
 
-    assert text("show", name, cwd=examples).splitlines()[-1].endswith(f"forum verify {name}")
-    assert len(text("log", name, cwd=examples).splitlines()) == count
-    assert text("trace", name, str(count - 1), cwd=examples).startswith(f"*  {count - 1:>5}  2026-11-15 ")
-    assert text("diff", name, name, cwd=examples).startswith("no difference: same plan, ")
+    assert stdout_of("show", name, cwd=examples).splitlines()[-1].endswith(f"forum verify {name}")
+    assert len(stdout_of("log", name, cwd=examples).splitlines()) == count
+    assert stdout_of("trace", name, str(count - 1), cwd=examples).startswith(f"*  {count - 1:>5}  2026-11-15 ")
+    assert stdout_of("diff", name, name, cwd=examples).startswith("no difference: same plan, ")
 
 
 def test_show_summarizes_the_run_from_its_ledger(examples: Path) -> None:
-    assert text("show", "budget_stop", cwd=examples).splitlines()[2:] == [
+    assert stdout_of("show", "budget_stop", cwd=examples).splitlines()[2:] == [
         "mode      scripted, by pretend-runner 1.0.0",
         "when      2026-11-15 09:00:00.000Z to 2026-11-15 09:00:30.000Z, 30.0s",
         "record    25 entries",
@@ -98,7 +99,7 @@ def test_show_summarizes_the_run_from_its_ledger(examples: Path) -> None:
 
 
 def test_show_json_has_the_totals_and_the_seal(examples: Path) -> None:
-    document = json.loads(text("show", "--json", "escalated", cwd=examples))
+    document = json.loads(stdout_of("show", "--json", "escalated", cwd=examples))
 
     assert (document["kind"], document["end"]["state"]) == ("RunSummary", "sealed")
     assert document["seal"]["totals"].items() <= document["totals"].items()
@@ -112,19 +113,19 @@ def test_show_reports_that_a_run_is_paused_or_has_no_seal(tmp_path: Path) -> Non
     run.pause()
     run.write(tmp_path / "paused")
 
-    assert "ended     no seal: still running, or killed\n" in text("show", "open", cwd=tmp_path)
-    assert "ended     paused (gate)\n" in text("show", "paused", cwd=tmp_path)
-    assert "gates\n  archive: open\n" in text("show", "paused", cwd=tmp_path)
+    assert "ended     no seal: still running, or killed\n" in stdout_of("show", "open", cwd=tmp_path)
+    assert "ended     paused (gate)\n" in stdout_of("show", "paused", cwd=tmp_path)
+    assert "gates\n  archive: open\n" in stdout_of("show", "paused", cwd=tmp_path)
 
 
 def test_an_empty_ledger_is_shown_and_listed(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
 
-    assert "ended     not started: the ledger has no entries\n" in text("show", "empty", cwd=tmp_path)
-    assert json.loads(text("show", "--json", "empty", cwd=tmp_path))["end"]["state"] == "empty"
-    assert text("log", "empty", cwd=tmp_path) == ""
+    assert "ended     not started: the ledger has no entries\n" in stdout_of("show", "empty", cwd=tmp_path)
+    assert json.loads(stdout_of("show", "--json", "empty", cwd=tmp_path))["end"]["state"] == "empty"
+    assert stdout_of("log", "empty", cwd=tmp_path) == ""
     assert forum("trace", "empty", "0", cwd=tmp_path).stderr == (b"forum: 'empty' has no entry 0: it has no entries\n")
-    assert text("diff", "empty", "empty", cwd=tmp_path).startswith("no difference")
+    assert stdout_of("diff", "empty", "empty", cwd=tmp_path).startswith("no difference")
 
 
 def test_a_damaged_ledger_is_read_without_a_traceback(examples: Path, tmp_path: Path) -> None:
@@ -132,7 +133,7 @@ def test_a_damaged_ledger_is_read_without_a_traceback(examples: Path, tmp_path: 
     data = b"".join([*lines[:9], *(line + b"\n" for line in GARBAGE), *lines[9:], b'{"torn'])
     (tmp_path / "damaged").write_bytes(data)
 
-    summary = text("show", "damaged", cwd=tmp_path)
+    summary = stdout_of("show", "damaged", cwd=tmp_path)
     listed = forum("log", "damaged", cwd=tmp_path)
     raw = forum("log", "--json", "damaged", cwd=tmp_path)
     different = forum("diff", "damaged", examples / "escalated", cwd=tmp_path)
@@ -149,7 +150,7 @@ def test_a_damaged_ledger_is_read_without_a_traceback(examples: Path, tmp_path: 
 
 
 def test_log_prints_one_line_per_entry(examples: Path) -> None:
-    listed = text("log", "escalated", "--seq", "13..15", cwd=examples)
+    listed = stdout_of("log", "escalated", "--seq", "13..15", cwd=examples)
 
     assert listed == (
         "   13  2026-11-15 09:00:16.250Z  escalation.raised  draft           runner          "
@@ -187,20 +188,22 @@ def test_an_unknown_task_is_an_error_with_a_hint(options: list[str], examples: P
 
 
 def test_a_known_task_without_matching_entries_is_not_an_error(examples: Path) -> None:
-    only_known = text("log", "two_waves", "--task", "draft", cwd=examples)
+    only_known = stdout_of("log", "two_waves", "--task", "draft", cwd=examples)
     both = forum("log", "two_waves", "--task", "draft", "--task", "none", cwd=examples)
 
-    assert text("log", "two_waves", "--task", "draft", "--kind", "gate.*", cwd=examples) == ""
+    assert stdout_of("log", "two_waves", "--task", "draft", "--kind", "gate.*", cwd=examples) == ""
     assert (both.returncode, both.stdout.decode()) == (2, only_known)
 
 
 def test_a_ledger_can_be_read_from_standard_input(examples: Path) -> None:
     data = (examples / "two_waves" / "ledger.jsonl").read_bytes()
 
-    assert text("log", "-", cwd=examples, stdin=data) == text("log", "two_waves", cwd=examples)
-    assert text("trace", "-", "20", cwd=examples, stdin=data) == text("trace", "two_waves", "20", cwd=examples)
-    assert text("diff", "-", "two_waves", cwd=examples, stdin=data).startswith("no difference")
-    assert text("show", "-", cwd=examples, stdin=data).startswith("run       01936b2e-")
+    assert stdout_of("log", "-", cwd=examples, stdin=data) == stdout_of("log", "two_waves", cwd=examples)
+    assert stdout_of("trace", "-", "20", cwd=examples, stdin=data) == stdout_of(
+        "trace", "two_waves", "20", cwd=examples
+    )
+    assert stdout_of("diff", "-", "two_waves", cwd=examples, stdin=data).startswith("no difference")
+    assert stdout_of("show", "-", cwd=examples, stdin=data).startswith("run       01936b2e-")
     assert forum("diff", "-", "-", cwd=examples).returncode == 2
 
 
@@ -208,7 +211,7 @@ def test_a_run_is_found_by_a_prefix_of_its_id(tmp_path: Path) -> None:
     run = EXAMPLES["two_waves"]()
     run.write(tmp_path / ".forum" / "runs" / run.run_id)
 
-    assert text("log", run.run_id[:8], cwd=tmp_path) == text("log", f".forum/runs/{run.run_id}", cwd=tmp_path)
+    assert stdout_of("log", run.run_id[:8], cwd=tmp_path) == stdout_of("log", f".forum/runs/{run.run_id}", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -234,17 +237,17 @@ def test_wrong_usage_exits_2_with_one_message(arguments: list[str], examples: Pa
 
 def test_control_characters_in_a_ledger_do_not_reach_the_terminal(tmp_path: Path) -> None:
     data = {"text": f"{ESCAPE}\u2028\u0085\x00\x9b31m", "task": f"t{ESCAPE}"}
-    own = own_ledger(tmp_path / "ledger", "x-note", data, at=AT, actor=f"person:{ESCAPE}")
+    ledger = write_ledger(tmp_path / "ledger", "x-note", data, at=AT, actor=f"person:{ESCAPE}")
 
     for arguments in (["log", "ledger"], ["show", "ledger"], ["trace", "ledger", "1"], ["diff", "ledger", "ledger"]):
         output = run_on_terminal(*arguments, cwd=tmp_path, env={"NO_COLOR": "1"})
-        assert not {b"\x1b", b"\x07", b"\x00", b"\xc2\x9b", b"\xc2\x85", b"\xe2\x80\xa8"} & tokens(output)
+        assert not {b"\x1b", b"\x07", b"\x00", b"\xc2\x9b", b"\xc2\x85", b"\xe2\x80\xa8"} & characters(output)
     on_terminal = run_on_terminal("log", "--json", "ledger", cwd=tmp_path, env={})
     assert b"\xc2\x9b" not in on_terminal
-    assert forum("log", "--json", "ledger", cwd=tmp_path).stdout == own
+    assert forum("log", "--json", "ledger", cwd=tmp_path).stdout == ledger
 
 
-def tokens(data: bytes) -> set[bytes]:
+def characters(data: bytes) -> set[bytes]:
     return {char.encode() for char in data.decode()}
 
 
@@ -263,21 +266,21 @@ def run_on_terminal(*arguments: str, cwd: Path, env: dict[str, str]) -> bytes:
     return b"".join(parts)
 
 
-def test_only_terminals_get_colour(examples: Path) -> None:
+def test_only_terminals_get_color(examples: Path) -> None:
     assert b"\x1b[" in run_on_terminal("show", "escalated", cwd=examples, env={})
     assert b"\x1b[" not in run_on_terminal("show", "escalated", cwd=examples, env={"NO_COLOR": "1"})
 
 
 def test_a_line_of_a_megabyte_is_listed_and_a_longer_line_is_skipped(tmp_path: Path) -> None:
-    own = own_ledger(tmp_path / "ledger", "x-long", {"text": "x" * 1_000_000}, at=AT)
-    (tmp_path / "ledger").write_bytes(own + b"y" * 3_000_000 + b"\n" + own.splitlines(keepends=True)[0])
+    ledger = write_ledger(tmp_path / "ledger", "x-long", {"text": "x" * 1_000_000}, at=AT)
+    (tmp_path / "ledger").write_bytes(ledger + b"y" * 3_000_000 + b"\n" + ledger.splitlines(keepends=True)[0])
 
     listed = forum("log", "ledger", cwd=tmp_path)
     raw = forum("log", "--json", "ledger", cwd=tmp_path)
 
     assert b"    2  not an entry: 3,000,000 bytes\n" in listed.stdout
     assert len(listed.stdout.splitlines()) == 4
-    assert raw.stdout == own + own.splitlines(keepends=True)[0]
+    assert raw.stdout == ledger + ledger.splitlines(keepends=True)[0]
     assert b"forum: skipped line 2: it has 3,000,000 bytes, too many for an entry\n" in raw.stderr
 
 
@@ -300,9 +303,9 @@ def test_diff_shows_where_two_runs_diverge(tmp_path: Path) -> None:
 
 def wait_for(condition: Callable[[], Any]) -> None:
     """Poll with a generous timeout, so that time only decides when to give up."""
-    end = time.monotonic() + 60
+    deadline = time.monotonic() + 60
     while not condition():
-        assert time.monotonic() < end, "gave up waiting"
+        assert time.monotonic() < deadline, "gave up waiting"
         time.sleep(0.01)
 
 

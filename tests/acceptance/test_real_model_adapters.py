@@ -1,4 +1,4 @@
-"""Both adapters with a real model server. The tests check the form of an answer, never its text."""
+"""Both model adapters with a real server. The tests check the form of an answer, never its text."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SCHEMA = {
     "required": ["colour", "count"],
     "additionalProperties": False,
 }
-ROOMY = limits(max_tokens=300, timeout_ms=60_000)
+AMPLE_LIMITS = limits(max_tokens=300, timeout_ms=60_000)
 formats = pytest.mark.parametrize("format_", Format)
-modes = pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "whole"])
+modes = pytest.mark.parametrize("is_stream", [True, False], ids=["streamed", "complete"])
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +48,12 @@ def adapter_of(model: SmallModel, format_: Format, is_stream: bool = True) -> Ad
 @formats
 @modes
 def test_an_answer_has_its_usage_and_finish_reason(model: SmallModel, format_: Format, is_stream: bool) -> None:
-    reply = ask(adapter_of(model, format_, is_stream), attempt(limits=ROOMY))
+    reply = ask(adapter_of(model, format_, is_stream), attempt(limits=AMPLE_LIMITS))
 
     assert (reply.failure, reply.model, reply.finish) == (None, "small", format_.complete_reason)
     assert reply.content.decode()
     assert reply.usage is not None
-    assert 0 < reply.usage.output_tokens <= ROOMY.max_tokens
+    assert 0 < reply.usage.output_tokens <= AMPLE_LIMITS.max_tokens
 
 
 def test_input_tokens_are_the_same_in_both_formats_cached_or_not(model: SmallModel) -> None:
@@ -69,7 +69,7 @@ def test_input_tokens_are_the_same_in_both_formats_cached_or_not(model: SmallMod
 
 @modes
 def test_an_answer_matches_the_schema_in_the_request(model: SmallModel, is_stream: bool) -> None:
-    question = attempt(Prompt(text="Which colour, and how many?", output_schema=SCHEMA), ROOMY)
+    question = attempt(Prompt(text="Which colour, and how many?", output_schema=SCHEMA), AMPLE_LIMITS)
 
     reply = ask(adapter_of(model, Format.OPENAI, is_stream), question)
 
@@ -79,7 +79,7 @@ def test_an_answer_matches_the_schema_in_the_request(model: SmallModel, is_strea
 
 @modes
 def test_an_anthropic_server_without_schema_support_still_answers(model: SmallModel, is_stream: bool) -> None:
-    question = attempt(Prompt(text="Say hello.", output_schema=SCHEMA), ROOMY)
+    question = attempt(Prompt(text="Say hello.", output_schema=SCHEMA), AMPLE_LIMITS)
 
     reply = ask(adapter_of(model, Format.ANTHROPIC, is_stream), question)
 
@@ -143,11 +143,11 @@ def test_a_probe_checks_the_server_and_the_key(
 
 def test_a_server_killed_while_it_answers_is_a_network_error() -> None:
     with SmallModel(require_python(), Setting(n_ctx=8_192, n_parallel=4, is_endless=True)) as model:
-        streams, whole = asyncio.run(kill_while_answering(model))
+        streamed, complete = asyncio.run(kill_while_answering(model))
 
-    assert [reply.failure for reply in streams] == [Failure(ErrorKind.NETWORK, "the answer was cut off")] * 2
-    assert all(reply.content for reply in streams)
-    assert [kind_of(reply) for reply in whole] == [ErrorKind.NETWORK] * 2
+    assert [reply.failure for reply in streamed] == [Failure(ErrorKind.NETWORK, "the answer was cut off")] * 2
+    assert all(reply.content for reply in streamed)
+    assert [kind_of(reply) for reply in complete] == [ErrorKind.NETWORK] * 2
 
 
 async def kill_while_answering(model: SmallModel) -> tuple[list[Reply], list[Reply]]:

@@ -32,7 +32,7 @@ from servers import small_model
 from servers.formats import Format
 from servers.small_model import Setting, SmallModel, require_python
 
-COLOURS = {
+COLOR_SCHEMA = {
     "type": "object",
     "properties": {"colour": {"enum": ["red", "green", "blue"]}, "count": {"type": "integer", "maximum": 99}},
     "required": ["colour", "count"],
@@ -40,8 +40,8 @@ COLOURS = {
 }
 # Outcomes of an answer that does not match its type.
 TYPE_ERRORS = ("malformed", "schema_mismatch")
-ROOMY = {"temperature": 0, "max_tokens": 300}
-BRIEF = {"temperature": 0, "max_tokens": 20}
+LONG_ANSWERS = {"temperature": 0, "max_tokens": 300}
+SHORT_ANSWERS = {"temperature": 0, "max_tokens": 20}
 # The server normally gets its port from the system. This replacement program uses a fixed port.
 FIXED_PORT_PROGRAM = """
 import runpy
@@ -55,7 +55,7 @@ xllamacpp.CommonParams = Params
 runpy.run_path({program!r}, run_name="__main__")
 """
 formats = pytest.mark.parametrize("format_", Format)
-modes = pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "whole"])
+modes = pytest.mark.parametrize("is_stream", [True, False], ids=["streamed", "complete"])
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work", {"KEY": Setting().api_key})
 
 
-def check(folder: Folder, *results: Result, out: str = "run") -> None:
+def check_run(folder: Folder, *results: Result, out: str = "run") -> None:
     """Assert that all verifiers accept the run and that it does not leak the key."""
     check_valid_by_command(folder, out)
     judge = [sys.executable, "-m", "forum_conformance", "judge", str(folder.path / out)]
@@ -95,7 +95,7 @@ def test_a_plan_with_data_edges_passes(folder: Folder, server: SmallModel, forma
     }
     outputs = {"name": "name", "repeat": "repeat", "other": "other"}
     write_workflow(
-        folder, tasks, {"model": model(format_, server.base_url, stream=is_stream, **ROOMY)}, outputs=outputs
+        folder, tasks, {"model": model(format_, server.base_url, stream=is_stream, **LONG_ANSWERS)}, outputs=outputs
     )
 
     result = folder.run()
@@ -104,24 +104,24 @@ def test_a_plan_with_data_edges_passes(folder: Folder, server: SmallModel, forma
     assert (result.code, folder.task_states()) == (0, dict.fromkeys(tasks, "passed")), result
     assert folder.attempt_counts() == dict.fromkeys(tasks, 1)
     for call in all_calls:
-        check_answered(call, format_, ROOMY["max_tokens"])
+        check_answered(call, format_, LONG_ANSWERS["max_tokens"])
     (delivered,) = folder.entries("run", "edge.delivered")
     assert folder.body("run", delivered, "value").decode() == folder.read("run/outputs/name.txt")
     assert folder.read("run/outputs/name.txt") in all_calls[1].prompt
     assert {name: totals(folder)[name] for name in NO_TOKENS} == {
         name: sum(call.tokens[name] for call in all_calls) for name in NO_TOKENS
     }
-    check(folder, result)
+    check_run(folder, result)
 
 
 @modes
 def test_an_answer_matches_the_type_sent_to_the_server(folder: Folder, server: SmallModel, is_stream: bool) -> None:
     tasks = {
-        "choose": ask("Which colour, and how many?", output=COLOURS),
+        "choose": ask("Which colour, and how many?", output=COLOR_SCHEMA),
         "judge": ask("Is it a colour?", output={"type": "boolean"}, needs=[{"task": "choose", "select": "/colour"}]),
     }
     outputs = {"chosen": "choose", "colour": {"task": "choose", "select": "/colour"}, "is_so": "judge"}
-    adapters = {"model": model(Format.OPENAI, server.base_url, stream=is_stream, **ROOMY)}
+    adapters = {"model": model(Format.OPENAI, server.base_url, stream=is_stream, **LONG_ANSWERS)}
     write_workflow(folder, tasks, adapters, outputs=outputs)
 
     result = folder.run()
@@ -129,15 +129,15 @@ def test_an_answer_matches_the_type_sent_to_the_server(folder: Folder, server: S
 
     assert result.code == 0, result
     chosen = json.loads(folder.read("run/outputs/chosen.json"))
-    jsonschema.validate(chosen, COLOURS)
+    jsonschema.validate(chosen, COLOR_SCHEMA)
     assert json.loads(folder.read("run/outputs/colour.json")) == chosen["colour"]
     assert isinstance(json.loads(folder.read("run/outputs/is_so.json")), bool)
     (delivered,) = folder.entries("run", "edge.delivered")
     assert json.loads(folder.body("run", delivered, "value")) == chosen["colour"]
     assert chosen["colour"] in second.prompt
     for call in (first, second):
-        check_answered(call, Format.OPENAI, ROOMY["max_tokens"])
-    check(folder, result)
+        check_answered(call, Format.OPENAI, LONG_ANSWERS["max_tokens"])
+    check_run(folder, result)
 
 
 @modes
@@ -161,7 +161,7 @@ def test_an_answer_that_does_not_match_its_type_is_retried_only_as_often_as_allo
         assert earlier.detail["message"] in later.prompt
         assert earlier.reply is not None
         assert earlier.reply.decode() in later.prompt
-    check(folder, result)
+    check_run(folder, result)
 
 
 @formats
@@ -169,7 +169,7 @@ def test_a_budget_stops_the_run_and_keeps_finished_work(folder: Folder, server: 
     """The first call fits. The rest of the budget is too small for the prompt of the second."""
     long_prompt = "Say hello. " * 40
     tasks = {"first": ask("Name one colour."), "second": ask(long_prompt, needs=["first"]), "third": ask(long_prompt)}
-    adapters = {"model": model(format_, server.base_url, **ROOMY)}
+    adapters = {"model": model(format_, server.base_url, **LONG_ANSWERS)}
     write_workflow(
         folder, tasks, adapters, policy={"budget": {"tokens": 600}}, outputs={"first": "first", "second": "second"}
     )
@@ -187,12 +187,12 @@ def test_a_budget_stops_the_run_and_keeps_finished_work(folder: Folder, server: 
     assert totals(folder)["calls"] == 1
     assert folder.read("run/outputs/first.txt")
     assert not (folder.path / "run/outputs/second.txt").exists()
-    check(folder, result)
+    check_run(folder, result)
 
 
 @formats
 @modes
-def test_a_wrong_key_fails_at_once_and_is_not_leaked(
+def test_a_wrong_key_fails_immediately_and_is_not_leaked(
     folder: Folder, server: SmallModel, format_: Format, is_stream: bool
 ) -> None:
     folder = Folder(folder.path, {"KEY": "sk-wrong-73/Q+9=x&Zw"})
@@ -204,7 +204,7 @@ def test_a_wrong_key_fails_at_once_and_is_not_leaked(
     assert (result.code, as_json.code, folder.task_states()) == (1, 1, {"hello": "failed: error"}), (result, as_json)
     assert [(call.outcome, call.tokens) for call in calls(folder)] == [("auth", NO_TOKENS)]
     for out in ("run", "second"):
-        check(folder, result, as_json, out=out)
+        check_run(folder, result, as_json, out=out)
 
 
 @formats
@@ -215,12 +215,12 @@ def test_a_prompt_that_is_too_long_escalates_to_a_larger_context(
     narrow = Setting(n_ctx=256)
     with SmallModel(require_python(), narrow) as small:
         tasks = {
-            "given-up": ask(long_question, agent="narrow", allow_failure=True),
-            "handed-on": ask(long_question, escalate=["frontier"]),
+            "not-escalated": ask(long_question, agent="narrow", allow_failure=True),
+            "escalated": ask(long_question, escalate=["frontier"]),
         }
         adapters = {
-            "narrow": model(format_, small.base_url, **BRIEF),
-            "wide": model(format_, server.base_url, **BRIEF),
+            "narrow": model(format_, small.base_url, **SHORT_ANSWERS),
+            "wide": model(format_, server.base_url, **SHORT_ANSWERS),
         }
         agents = {
             "narrow": {"adapter": "narrow"},
@@ -229,18 +229,20 @@ def test_a_prompt_that_is_too_long_escalates_to_a_larger_context(
         write_workflow(folder, tasks, adapters, agents=agents, policy={"on_failure": "continue"})
 
         result = folder.run()
-    refused, last = calls(folder, task="handed-on")
+    refused, last = calls(folder, task="escalated")
 
-    assert [(call.outcome, call.tokens) for call in calls(folder, task="given-up")] == [("context_length", NO_TOKENS)]
+    assert [(call.outcome, call.tokens) for call in calls(folder, task="not-escalated")] == [
+        ("context_length", NO_TOKENS)
+    ]
     assert (refused.outcome, refused.tokens) == ("context_length", NO_TOKENS)
     (raised,) = folder.entries("run", "escalation.raised")
-    assert raised["data"] == {"task": "handed-on", "from": "cheap", "to": "frontier"}
-    # So small a model may give no usable answer.
+    assert raised["data"] == {"task": "escalated", "from": "cheap", "to": "frontier"}
+    # A model this small may give no usable answer.
     assert last.outcome in ("ok", "malformed", "output_limit")
     assert last.is_measured
     assert last.tokens["input_tokens"] > narrow.n_ctx
     assert result.code == (0 if last.outcome == "ok" else 1), result
-    check(folder, result)
+    check_run(folder, result)
 
 
 @contextmanager
@@ -250,13 +252,13 @@ def server_at(port: int, tmp_path: Path) -> Iterator[SmallModel]:
     program.write_text(FIXED_PORT_PROGRAM.format(port=port, program=str(small_model._PROGRAM)), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(small_model, "_PROGRAM", program)
-        started = SmallModel(require_python(), Setting(n_ctx=1_024))
-        with started:
-            assert started.address.endswith(f":{port}")
-            yield started
+        restarted = SmallModel(require_python(), Setting(n_ctx=1_024))
+        with restarted:
+            assert restarted.address.endswith(f":{port}")
+            yield restarted
 
 
-def write_chain(folder: Folder, format_: Format, steady: SmallModel, fragile: SmallModel, **policy: Any) -> None:
+def write_chain(folder: Folder, format_: Format, stable: SmallModel, fragile: SmallModel, **policy: Any) -> None:
     """Write three tasks. The second one uses a server that the test will kill."""
     tasks = {
         "first": ask("Name one colour."),
@@ -264,10 +266,10 @@ def write_chain(folder: Folder, format_: Format, steady: SmallModel, fragile: Sm
         "third": ask("Which word is this?", needs=["second"]),
     }
     adapters = {
-        "steady": model(format_, steady.base_url, **ROOMY),
+        "stable": model(format_, stable.base_url, **LONG_ANSWERS),
         "fragile": model(format_, fragile.base_url, temperature=0, max_tokens=900),
     }
-    agents = {"writer": {"adapter": "steady"}, "fragile": {"adapter": "fragile"}}
+    agents = {"writer": {"adapter": "stable"}, "fragile": {"adapter": "fragile"}}
     write_workflow(
         folder, tasks, adapters, agents=agents, policy=policy, outputs={"second": "second", "third": "third"}
     )
@@ -313,7 +315,7 @@ def test_a_run_whose_server_was_killed_can_be_retried_when_it_is_back(
     assert (folder.reused("second"), folder.attempt_counts("second")) == ({"first"}, {"second": 1, "third": 1})
     assert folder.read("second/outputs/third.txt")
     for out in ("run", "second"):
-        check(folder, first, retried, out=out)
+        check_run(folder, first, retried, out=out)
 
 
 @formats
@@ -332,4 +334,4 @@ def test_a_run_that_was_killed_with_its_server_can_be_resumed(
     assert (resumed.code, folder.task_states()) == (0, dict.fromkeys(("first", "second", "third"), "passed")), resumed
     assert folder.attempt_counts() == {"first": 1, "second": 2, "third": 1}
     assert [entry["data"]["task"] for entry in folder.entries("run", "task.lost")] == ["second"]
-    check(folder, resumed)
+    check_run(folder, resumed)

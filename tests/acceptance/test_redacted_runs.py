@@ -1,4 +1,4 @@
-"""After `forum redact`: how later runs handle the missing body, and how an unfinished run resumes."""
+"""Runs that need a redacted body: later runs that could reuse it, and an unfinished run that resumes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from acceptance.judge_command import report_on
 from acceptance.workflow_folder import Folder, Result, check_valid, sh
 
-REASON = ("--reason", "it holds a name", "--by", "ann")
+REASON = ("--reason", "it contains a name", "--by", "ann")
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def redact(folder: Folder, task: str, *options: str, out: str = "first", body: str = "output") -> Result:
-    """Redact a body of a unit's result."""
+    """Redact a body of the result of a task or instance."""
     seq = next(entry["seq"] for entry in folder.entries(out, "task.finished") if entry["data"]["task"] == task)
     result = folder.forum("redact", out, "--seq", str(seq), "--body", body, *REASON, *options)
     assert result.code == 0, result
@@ -38,14 +38,14 @@ def redacted(folder: Folder) -> Folder:
     """A run whose last task failed, with the cached result of its first task redacted."""
     folder.write(
         {
-            "kept": sh("echo kept >> effects; echo a name", cache=True),
-            "fresh": sh("echo fresh >> effects; cat", needs=["kept"]),
-            "last": sh("exit 1", needs=["fresh"]),
+            "cached": sh("echo cached >> effects; echo a name", cache=True),
+            "uncached": sh("echo uncached >> effects; cat", needs=["cached"]),
+            "last": sh("exit 1", needs=["uncached"]),
         },
         outputs={"last": "last"},
     )
     assert folder.run(out="first").code == 1
-    redact(folder, "kept")
+    redact(folder, "cached")
     return folder
 
 
@@ -53,9 +53,9 @@ def test_a_redacted_result_is_not_reused_from_the_cache_but_its_successor_is(red
     second, third = redacted.run(out="second"), redacted.run(out="third")
 
     assert (second.code, third.code) == (1, 1), (second, third)
-    assert set(redacted.attempt_counts("second")) == {"kept", "fresh", "last"}
-    assert "kept: run (its output in the cache was redacted)" in second.err
-    assert (redacted.reused("third"), "redacted" in third.err) == ({"kept"}, False)
+    assert set(redacted.attempt_counts("second")) == {"cached", "uncached", "last"}
+    assert "cached: run (its output in the cache was redacted)" in second.err
+    assert (redacted.reused("third"), "redacted" in third.err) == ({"cached"}, False)
     for out in ("second", "third"):
         check_valid(redacted.path / out)
 
@@ -66,7 +66,7 @@ def test_a_dry_run_reports_a_redacted_cached_result(redacted: Folder) -> None:
     result = redacted.forum("run", "workflow.yaml", "--dry-run")
 
     assert result.code == 0, result
-    assert "kept: its output in the cache was redacted" in result.out
+    assert "cached: its output in the cache was redacted" in result.out
     assert redacted.files() == before
 
 
@@ -74,9 +74,9 @@ def test_resume_failed_runs_a_redacted_task_again(redacted: Folder) -> None:
     result = redacted.forum("resume", "first", "--failed", "--out", "second", "--progress", "none")
 
     assert result.code == 1, result
-    assert set(redacted.attempt_counts("second")) == {"kept", "last"}
-    assert redacted.reused("second") == {"fresh"}
-    assert "kept: run (its output was redacted)" in result.err
+    assert set(redacted.attempt_counts("second")) == {"cached", "last"}
+    assert redacted.reused("second") == {"uncached"}
+    assert "cached: run (its output was redacted)" in result.err
     check_valid(redacted.path / "second")
 
 
@@ -84,10 +84,10 @@ def test_resume_failed_runs_a_redacted_task_again(redacted: Folder) -> None:
 def test_a_part_that_needs_a_redacted_result_is_refused_and_leaves_no_files(redacted: Folder, option: str) -> None:
     before = redacted.files()
 
-    result = redacted.run(option, "fresh", "--base", "first", out="second")
+    result = redacted.run(option, "uncached", "--base", "first", out="second")
 
     assert result.code == 2, result
-    assert "cannot reuse the result of 'kept' from run" in result.err
+    assert "cannot reuse the result of 'cached' from run" in result.err
     assert "its output was redacted" in result.err
     assert redacted.files() == before
 
@@ -98,16 +98,16 @@ CONTINUE = {"on_failure": "continue"}
 @pytest.fixture
 def paused(folder: Folder) -> Folder:
     """A run that is paused at a gate, with tasks that need the output of `name`."""
-    after = {"task": "asked", "edge": "order"}
+    after_gate = {"task": "asked", "edge": "order"}
     tasks: dict[str, Any] = {
         "name": sh("echo a name"),
         "asked": sh("cat", needs=["name"], gate={"question": "?"}),
-        "reader": sh("cat", needs=["name", after]),
-        "tolerant": sh("cat", needs=["name", after], allow_failure=True),
+        "reader": sh("cat", needs=["name", after_gate]),
+        "tolerant": sh("cat", needs=["name", after_gate], allow_failure=True),
         "only_if": sh(
-            "echo x", needs=[{"task": "name", "edge": "order"}, after], when={"task": "name", "output": True}
+            "echo x", needs=[{"task": "name", "edge": "order"}, after_gate], when={"task": "name", "output": True}
         ),
-        "beside": sh("echo beside", needs=[after]),
+        "beside": sh("echo beside", needs=[after_gate]),
     }
     folder.write(tasks, policy=CONTINUE, outputs={"name": "name", "beside": "beside"})
     assert folder.run(out="first").code == 5
@@ -197,7 +197,7 @@ def test_redacting_an_unfinished_run_warns_that_tasks_will_fail(paused: Folder, 
     result = redact(paused, "name", *options)
 
     assert "the run has not finished: tasks that need this body will fail when it resumes" in result.err
-    assert "has not ended" not in result.out
+    assert "has not finished" not in result.out
 
 
 def test_redacting_a_finished_run_prints_no_warning(folder: Folder) -> None:
@@ -213,7 +213,7 @@ def test_a_redaction_does_not_change_the_duration_of_a_run(folder: Folder) -> No
     before = [line for line in folder.forum("show", "first").out.splitlines() if line.startswith("when ")]
     redact(folder, "name")
 
-    after = folder.forum("show", "first").out.splitlines()
+    summary = folder.forum("show", "first").out.splitlines()
 
-    assert [line for line in after if line.startswith("when ")] == before
-    assert "ended     passed (sealed again 1 time)" in after
+    assert [line for line in summary if line.startswith("when ")] == before
+    assert "ended     passed (sealed again 1 time)" in summary

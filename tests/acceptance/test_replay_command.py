@@ -1,4 +1,4 @@
-"""`forum replay` and `--answers-from` repeat a run from its ledger without calling anything."""
+"""`forum replay` and `--answers-from` repeat a run from its ledger without calls of programs or models."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def folder(tmp_path: Path) -> Folder:
 
 def write_busy_workflow(folder: Folder) -> None:
     """Write a workflow of real, parallel programs whose ledger is hard to replay."""
-    quick = {"attempts": 3, "backoff": "5ms", "max_backoff": "5ms"}
+    fast_retry = {"attempts": 3, "backoff": "5ms", "max_backoff": "5ms"}
     numbers = {"type": "array", "items": {"type": "integer"}}
     tasks = {
         "list": sh("echo '[1, 2, 3]'", output=numbers),
         "each": sh("sleep 0.0$$; echo $$", foreach={"task": "list", "as": "item", "max": 4}),
-        "flaky": sh("echo x >> tries; test $(wc -l < tries) -ge 3", retry=quick),
+        "flaky": sh("echo x >> tries; test $(wc -l < tries) -ge 3", retry=fast_retry),
         "fenced": sh("printf '```json\\n{\"a\": 1.50}\\n```\\n'", output={"type": "object"}),
         "secret": sh("cat; echo s >&2", needs=["list"], sensitive=True),
         "checked": sh("echo ok", accept=[{"schema": {"minLength": 1}}, {"command": ["sh", "-c", "cat; cat >&2"]}]),
@@ -100,7 +100,7 @@ def _reserve_less(entries: list[dict[str, Any]]) -> None:
     _first(entries, "task.started")["data"]["reserved"]["output_tokens"] -= 1
 
 
-def _another_fingerprint(entries: list[dict[str, Any]]) -> None:
+def _change_fingerprint(entries: list[dict[str, Any]]) -> None:
     _first(entries, "task.started", task="b")["data"]["fingerprint"] = "0" * 64
 
 
@@ -127,7 +127,7 @@ def _truncate_more(entries: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize(
     ("edit", "task"),
-    [(_reserve_less, "a"), (_another_fingerprint, "b"), (_skip_a_runnable_task, "maybe"), (_truncate_more, "b")],
+    [(_reserve_less, "a"), (_change_fingerprint, "b"), (_skip_a_runnable_task, "maybe"), (_truncate_more, "b")],
 )
 def test_an_entry_that_violates_the_rules_is_located(folder: Folder, edit: Edit, task: str) -> None:
     tasks = {
@@ -193,9 +193,9 @@ def test_answers_from_a_run_give_the_same_results_without_calls(folder: Folder) 
     before = folder.lines("effects")
 
     second = folder.run(*token, "--answers-from", "first", out="second")
-    without = folder.run("--answers-from", "first", out="third")
+    without_token = folder.run("--answers-from", "first", out="third")
 
-    assert (first.code, second.code, without.code) == (0, 0, 0), (first, second, without)
+    assert (first.code, second.code, without_token.code) == (0, 0, 0), (first, second, without_token)
     assert folder.lines("effects") == before
     assert folder.read("second/outputs/b.txt") == folder.read("first/outputs/b.txt")
     assert folder.entries("second")[0]["data"]["mode"] == "scripted"

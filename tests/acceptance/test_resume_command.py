@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 class Bundle:
-    """A diamond of tasks with an independent task, and a last task that depends on both."""
+    """A workflow with a diamond of tasks, an independent task, and a last task that depends on both."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, Any] = {
@@ -43,45 +43,45 @@ class Bundle:
         folder.write(self.tasks, roster=self.roster, inputs=STYLE, answers=self.answers)
 
 
-def _no_change(_: Bundle) -> None:
+def _change_nothing(_: Bundle) -> None:
     pass
 
 
-def _instruction(bundle: Bundle) -> None:
+def _change_instruction(bundle: Bundle) -> None:
     bundle.tasks["left"]["instruction"] = "Take the far left of it."
 
 
-def _agent(bundle: Bundle) -> None:
+def _change_agent(bundle: Bundle) -> None:
     bundle.tasks["right"]["agent"] = "critic"
 
 
-def _model(bundle: Bundle) -> None:
+def _change_model(bundle: Bundle) -> None:
     bundle.roster["adapters"]["other"]["model"] = "large"
 
 
-def _persona(bundle: Bundle) -> None:
+def _add_persona(bundle: Bundle) -> None:
     bundle.roster["agents"]["critic"]["persona"] = "You doubt."
 
 
-def _needs(bundle: Bundle) -> None:
+def _add_need(bundle: Bundle) -> None:
     bundle.tasks["join"]["needs"] = ["left", "right", "source"]
 
 
-def _upstream(bundle: Bundle) -> None:
+def _change_upstream_output(bundle: Bundle) -> None:
     bundle.tasks["source"]["instruction"] = "Gather more."
     bundle.answers.insert(0, {"task": "source", "output": "another answer"})
 
 
-def _same_output(bundle: Bundle) -> None:
-    """The output keeps its bytes, so the tasks after it get the same input."""
+def _change_instruction_but_not_output(bundle: Bundle) -> None:
+    """The output has the same bytes, so downstream tasks get the same input."""
     bundle.tasks["source"]["instruction"] = "Gather more."
 
 
-def _done_when(bundle: Bundle) -> None:
+def _add_done_when(bundle: Bundle) -> None:
     bundle.tasks["beside"]["done_when"] = ["it is short"]
 
 
-def _comment(bundle: Bundle) -> None:
+def _change_irrelevant_fields(bundle: Bundle) -> None:
     """None of these fields affects the result."""
     bundle.tasks["left"] |= {"x-note": "mine", "budget": {"calls": 9}, "retry": {"attempts": 3}, "idempotent": True}
     bundle.roster["adapters"]["model"] |= {"timeout": "3m"}
@@ -89,23 +89,23 @@ def _comment(bundle: Bundle) -> None:
 
 Change = Callable[[Bundle], None]
 CHANGES: list[tuple[Change, list[str], set[str], str]] = [
-    (_no_change, [], set(), ""),
-    (_instruction, [], {"left"}, "left: run (its instruction changed)"),
-    (_agent, [], {"right"}, "right: run (its agent changed)"),
-    (_model, [], {"beside"}, "beside: run (its model changed)"),
-    (_persona, [], {"beside"}, "beside: run (its agent or adapter changed)"),
-    (_needs, [], {"join"}, "join: run (its needs changed)"),
-    (_upstream, [], {"source", "left", "right"}, "left: run (its input 'source' changed)"),
-    (_same_output, [], {"source"}, "source: run (its instruction changed)"),
-    (_done_when, [], {"beside"}, "beside: run (its done_when changed)"),
-    (_comment, [], set(), ""),
-    (_no_change, ["--input", "style=grand"], {"source"}, "source: run (its instruction changed)"),
-    (_no_change, ["--input", "size=2"], {"right"}, "right: run (its instruction changed)"),
+    (_change_nothing, [], set(), ""),
+    (_change_instruction, [], {"left"}, "left: run (its instruction changed)"),
+    (_change_agent, [], {"right"}, "right: run (its agent changed)"),
+    (_change_model, [], {"beside"}, "beside: run (its model changed)"),
+    (_add_persona, [], {"beside"}, "beside: run (its agent or adapter changed)"),
+    (_add_need, [], {"join"}, "join: run (its needs changed)"),
+    (_change_upstream_output, [], {"source", "left", "right"}, "left: run (its input 'source' changed)"),
+    (_change_instruction_but_not_output, [], {"source"}, "source: run (its instruction changed)"),
+    (_add_done_when, [], {"beside"}, "beside: run (its done_when changed)"),
+    (_change_irrelevant_fields, [], set(), ""),
+    (_change_nothing, ["--input", "style=grand"], {"source"}, "source: run (its instruction changed)"),
+    (_change_nothing, ["--input", "size=2"], {"right"}, "right: run (its instruction changed)"),
 ]
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+def failed_run(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """A run in which only the last task failed."""
     folder = Folder(tmp_path_factory.mktemp("first"))
     bundle = Bundle()
@@ -121,9 +121,9 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     ids=[f"{change.__name__.strip('_')}{''.join(arguments[1:])}" for change, arguments, _, _ in CHANGES],
 )
 def test_exactly_the_tasks_affected_by_a_change_run_again(
-    first: Folder, folder: Folder, change: Change, arguments: list[str], rerun: set[str], reason: str
+    failed_run: Folder, folder: Folder, change: Change, arguments: list[str], rerun: set[str], reason: str
 ) -> None:
-    shutil.copytree(first.path, folder.path)
+    shutil.copytree(failed_run.path, folder.path)
     _set_root(folder)
     bundle = Bundle()
     change(bundle)
@@ -149,8 +149,8 @@ def _set_root(folder: Folder) -> None:
     path.write_text(json.dumps({**invocation, "root": str(folder.path)}), encoding="utf-8")
 
 
-def test_the_new_run_names_its_origin_and_the_old_one_is_unchanged(first: Folder, folder: Folder) -> None:
-    shutil.copytree(first.path, folder.path)
+def test_the_new_run_names_its_origin_and_the_old_one_is_unchanged(failed_run: Folder, folder: Folder) -> None:
+    shutil.copytree(failed_run.path, folder.path)
     _set_root(folder)
     Bundle().write(folder)
     before = bytes_in(folder.path / "run")
@@ -164,8 +164,8 @@ def test_the_new_run_names_its_origin_and_the_old_one_is_unchanged(first: Folder
     check_valid(folder.path / "second")
 
 
-def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
-    shutil.copytree(first.path, folder.path)
+def test_a_damaged_ledger_is_refused(failed_run: Folder, folder: Folder) -> None:
+    shutil.copytree(failed_run.path, folder.path)
     ledger = folder.path / "run/ledger.jsonl"
     ledger.write_bytes(ledger.read_bytes().replace(b'"attempt":1', b'"attempt":2', 1))
     before = bytes_in(folder.path)
@@ -188,14 +188,14 @@ def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
     ],
 )
 def test_an_impossible_request_is_refused_and_changes_nothing(
-    first: Folder, arguments: list[str], message: str
+    failed_run: Folder, arguments: list[str], message: str
 ) -> None:
-    before = bytes_in(first.path)
+    before = bytes_in(failed_run.path)
 
-    result = first.forum("resume", *arguments)
+    result = failed_run.forum("resume", *arguments)
 
     assert (result.code, message in result.err) == (2, True), result
-    assert bytes_in(first.path) == before
+    assert bytes_in(failed_run.path) == before
 
 
 def test_an_input_that_is_not_secret_cannot_be_changed(folder: Folder) -> None:
@@ -239,8 +239,8 @@ def test_moved_files_are_found_with_root(folder: Folder) -> None:
     assert moved.read("run/outputs/a.txt") == "found"
 
 
-def test_resuming_a_run_with_answers_from_another_keeps_using_them(folder: Folder) -> None:
-    """A run that calls nothing must not start to when it is resumed."""
+def test_resuming_a_run_with_recorded_answers_keeps_using_them(folder: Folder) -> None:
+    """A run that makes no calls must not make calls when it is resumed."""
     folder.write({"a": sh("echo x >> effects; echo a"), "b": sh("cat", needs=["a"], gate={"question": "?"})})
     folder.run(out="first")
     folder.forum("gate", "approve", "first", "b", "--by", "ann")

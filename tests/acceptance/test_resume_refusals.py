@@ -1,4 +1,4 @@
-"""`forum resume` and `forum replay` refuse what they cannot read with one message and no other output."""
+"""`forum resume` and `forum replay` refuse runs that they cannot read, with one message and no other output."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def folder(tmp_path: Path) -> Folder:
 
 
 @pytest.fixture
-def decided(folder: Folder) -> Folder:
-    """A run that was paused at a gate and can be resumed."""
+def approved_run(folder: Folder) -> Folder:
+    """A run that was paused at a gate. The gate is approved, so the run can be resumed."""
     folder.write({"a": sh("echo a"), "b": sh("cat", needs=["a"], gate={"question": "Go?"})}, outputs={"b": "b"})
     assert folder.run().code == 5
     assert folder.forum("gate", "approve", "run", "b", "--by", "ann").code == 0
@@ -36,41 +36,41 @@ def resume(folder: Folder, progress: str) -> Result:
 
 
 @pytest.mark.parametrize("progress", ["plain", "json", "tty"])
-def test_an_altered_run_is_refused_without_progress_output(decided: Folder, progress: str) -> None:
-    ledger = decided.path / "run/ledger.jsonl"
+def test_an_altered_run_is_refused_without_progress_output(approved_run: Folder, progress: str) -> None:
+    ledger = approved_run.path / "run/ledger.jsonl"
     lines = ledger.read_bytes().splitlines(keepends=True)
     lines[-2] = lines[-2].replace(b'"reason":"gate"', b'"reason":"interrupted"')
     ledger.write_bytes(b"".join(lines))
-    before = bytes_in(decided.path)
+    before = bytes_in(approved_run.path)
 
-    result = resume(decided, progress)
+    result = resume(approved_run, progress)
 
     assert (result.code, result.out, result.err.count("\n")) == (3, "", 1), result
     assert result.err.startswith(f"forum: the ledger in 'run' is invalid at entry {len(lines) - 1}: L201 ")
-    assert bytes_in(decided.path) == before
+    assert bytes_in(approved_run.path) == before
 
 
 @pytest.mark.parametrize("progress", ["plain", "json", "tty"])
-def test_a_locked_run_is_refused_without_progress_output(decided: Folder, progress: str) -> None:
-    with (decided.path / "run/ledger.jsonl").open("rb") as ledger:
+def test_a_locked_run_is_refused_without_progress_output(approved_run: Folder, progress: str) -> None:
+    with (approved_run.path / "run/ledger.jsonl").open("rb") as ledger:
         fcntl.flock(ledger, fcntl.LOCK_EX)
-        result = resume(decided, progress)
+        result = resume(approved_run, progress)
 
     message = "forum: another process or writer is already writing 'run'\n"
     assert result == Result(2, "", message)
 
 
-def test_the_summary_of_a_resumed_run_includes_earlier_work(decided: Folder) -> None:
-    result = resume(decided, "plain")
+def test_the_summary_of_a_resumed_run_includes_earlier_work(approved_run: Folder) -> None:
+    result = resume(approved_run, "plain")
 
     lines = [line.partition("] ")[2] for line in result.err.splitlines()]
     assert result.code == 0, result
     assert "workflow: 2 tasks in 2 waves" in lines
     assert any(line.startswith("finished: passed (2 passed), 2 calls") for line in lines), lines
-    check_valid(decided.path / "run")
+    check_valid(approved_run.path / "run")
 
 
-def test_a_killed_start_leaves_no_run_to_resume(folder: Folder) -> None:
+def test_a_start_that_was_killed_leaves_no_run_to_resume(folder: Folder) -> None:
     (folder.path / "run").mkdir(parents=True)
     for name in ("ledger.jsonl", "bodies.tar"):
         (folder.path / "run" / name).touch()
@@ -95,52 +95,52 @@ def test_a_ledger_without_a_plan_can_be_neither_resumed_nor_replayed(folder: Fol
         )
 
 
-def _without(name: str) -> Callable[[Fields], Fields]:
+def _remove(name: str) -> Callable[[Fields], Fields]:
     return lambda invocation: {key: value for key, value in invocation.items() if key != name}
 
 
-def _with(name: str, value: Any) -> Callable[[Fields], Fields]:
+def _set(name: str, value: Any) -> Callable[[Fields], Fields]:
     return lambda invocation: {**invocation, name: value}
 
 
 EDITS: dict[str, tuple[Callable[[Fields], Any], str]] = {
     "a list": (lambda _: [], "Expected `object`, got `array`"),
     "a number": (lambda _: 7, "Expected `object`, got `int`"),
-    "no root": (_without("root"), "Object missing required field `root`"),
-    "no script": (_without("script"), "it has no member 'script'"),
-    "no selection": (_without("selected"), "it has no member 'selected'"),
-    "an empty root": (_with("root", ""), "Expected a path - at `$.root`"),
-    "a workflow that is a list": (_with("workflow", ["x"]), "Expected `str`, got `array` - at `$.workflow`"),
-    "a base that is a number": (_with("base", 1), "Expected a path - at `$.base`"),
-    "answers that are strings": (_with("answers", ["x"]), "Expected `object`, got `str` - at `$.answers[0]`"),
-    "tasks that are a string": (_with("among", "a"), "Expected `array | null`, got `str` - at `$.among`"),
-    "inputs that are numbers": (_with("inputs", {"a": 1}), "Expected `str`, got `int` - at `$.inputs[...]`"),
+    "no root": (_remove("root"), "Object missing required field `root`"),
+    "no script": (_remove("script"), "it has no member 'script'"),
+    "no selection": (_remove("selected"), "it has no member 'selected'"),
+    "an empty root": (_set("root", ""), "Expected a path - at `$.root`"),
+    "a workflow that is a list": (_set("workflow", ["x"]), "Expected `str`, got `array` - at `$.workflow`"),
+    "a base that is a number": (_set("base", 1), "Expected a path - at `$.base`"),
+    "answers that are strings": (_set("answers", ["x"]), "Expected `object`, got `str` - at `$.answers[0]`"),
+    "tasks that are a string": (_set("among", "a"), "Expected `array | null`, got `str` - at `$.among`"),
+    "inputs that are numbers": (_set("inputs", {"a": 1}), "Expected `str`, got `int` - at `$.inputs[...]`"),
     "an unknown selection": (
-        _with("selected", {"after": ["a"]}),
+        _set("selected", {"after": ["a"]}),
         "Object contains unknown field `after` - at `$.selected`",
     ),
 }
 
 
 @pytest.mark.parametrize("case", EDITS)
-def test_an_invalid_invocation_is_refused_with_the_fault(decided: Folder, case: str) -> None:
+def test_an_invalid_invocation_is_refused_with_the_fault(approved_run: Folder, case: str) -> None:
     edit, fault = EDITS[case]
-    path = decided.path / "run/invocation.json"
+    path = approved_run.path / "run/invocation.json"
     path.write_text(json.dumps(edit(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
 
-    results = [decided.forum("resume", "run", *options) for options in ([], ["--failed", "--out", "second"])]
+    results = [approved_run.forum("resume", "run", *options) for options in ([], ["--failed", "--out", "second"])]
 
     message = f"forum: 'run/invocation.json' was altered: {fault}\n"
     assert results == [Result(2, "", message)] * 2
-    assert not (decided.path / "second").exists()
+    assert not (approved_run.path / "second").exists()
 
 
-def test_an_invocation_that_is_malformed_or_missing_is_reported(decided: Folder) -> None:
-    path = decided.path / "run/invocation.json"
+def test_an_invocation_that_is_malformed_or_missing_is_reported(approved_run: Folder) -> None:
+    path = approved_run.path / "run/invocation.json"
     path.write_text("{root: here}", encoding="utf-8")
-    broken = decided.forum("resume", "run")
+    broken = approved_run.forum("resume", "run")
     path.unlink()
-    missing = decided.forum("resume", "run")
+    missing = approved_run.forum("resume", "run")
 
     assert (broken.code, missing.code) == (2, 2)
     assert broken.err.startswith("forum: 'run/invocation.json' was altered: JSON is malformed: ")

@@ -1,4 +1,4 @@
-"""A task that is ordered after a task that ran again runs again, because its fingerprint does not cover the order."""
+"""If a task runs again, tasks with an order edge from it run again, because fingerprints do not cover order edges."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work")
 
 
-def after(*tasks: str) -> list[dict[str, str]]:
+def order_edges(*tasks: str) -> list[dict[str, str]]:
     return [{"task": task, "edge": "order"} for task in tasks]
 
 
 def write_workflow(folder: Folder, word: str, **other_tasks: Any) -> None:
     tasks = {
         "build": sh(f"echo {word} > built"),
-        "test": sh("grep good built", needs=after("build")),
-        "publish": sh("cat built", needs=after("test")),
+        "test": sh("grep good built", needs=order_edges("build")),
+        "publish": sh("cat built", needs=order_edges("test")),
         "beside": sh("echo beside"),
         **other_tasks,
     }
@@ -37,7 +37,7 @@ def rerun(folder: Folder, *arguments: str) -> Result:
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_tasks_ordered_after_a_task_that_ran_again_run_again_transitively(folder: Folder) -> None:
+def test_if_a_task_runs_again_tasks_ordered_after_it_run_again_transitively(folder: Folder) -> None:
     write_workflow(folder, "good")
     assert folder.run(out="first").code == 0
     write_workflow(folder, "good again")
@@ -71,8 +71,8 @@ def test_a_task_after_reused_or_skipped_tasks_is_reused(folder: Folder) -> None:
     never = {"task": "ask", "output": {"const": "no"}}
     other_tasks = {
         "ask": sh("echo yes"),
-        "skipped": sh("echo", needs=after("ask"), when=never),
-        "last": sh("cat built", needs=after("build", "skipped")),
+        "skipped": sh("echo", needs=order_edges("ask"), when=never),
+        "last": sh("cat built", needs=order_edges("build", "skipped")),
     }
     write_workflow(folder, "good", **other_tasks)
     assert folder.run(out="first").code == 0
@@ -91,7 +91,9 @@ def test_a_condition_on_a_task_that_ran_again_prevents_reuse_but_unchanged_data_
         folder.write(
             {
                 "decide": sh(command),
-                "asked": sh("echo asked", needs=after("decide"), when={"task": "decide", "output": {"const": "yes"}}),
+                "asked": sh(
+                    "echo asked", needs=order_edges("decide"), when={"task": "decide", "output": {"const": "yes"}}
+                ),
                 "given": sh("cat", needs=["decide"]),
                 "both": sh("cat", needs=["decide"], when={"task": "decide", "output": {"const": "yes"}}),
             }
@@ -109,21 +111,21 @@ def test_a_condition_on_a_task_that_ran_again_prevents_reuse_but_unchanged_data_
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_instances_that_ran_again_count_as_their_task(folder: Folder) -> None:
+def test_a_task_counts_as_run_again_if_its_instances_ran_again(folder: Folder) -> None:
     def write(command: str) -> None:
         each = {"task": "list", "as": "item", "max": 3}
         folder.write(
             {
                 "list": sh("echo '[1, 2]'", output={"type": "array"}),
                 "made": sh(command, foreach=each),
-                "checked": sh("echo checked", foreach=each, needs=after("made")),
-                "last": sh("echo last", needs=after("checked")),
+                "checked": sh("echo checked", foreach=each, needs=order_edges("made")),
+                "last": sh("echo last", needs=order_edges("checked")),
             }
         )
 
     write("echo made")
     folder.run(out="first")
-    write("echo made anew")
+    write("echo made again")
 
     result = rerun(folder)
 
@@ -134,7 +136,7 @@ def test_instances_that_ran_again_count_as_their_task(folder: Folder) -> None:
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_a_resumed_run_considers_what_an_earlier_process_ran(folder: Folder) -> None:
+def test_a_resumed_run_considers_the_tasks_that_an_earlier_process_ran(folder: Folder) -> None:
     write_workflow(folder, "good")
     folder.run(out="first")
     write_workflow(folder, "good again")
@@ -151,12 +153,12 @@ def test_a_resumed_run_considers_what_an_earlier_process_ran(folder: Folder) -> 
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_each_repetition_considers_only_what_it_ran_itself(folder: Folder) -> None:
+def test_each_repetition_considers_only_the_tasks_that_it_ran_itself(folder: Folder) -> None:
     """The first repetition leaves a file, so that the second one skips a task that the first one ran."""
     tasks = {
         "look": sh("cat seen 2>/dev/null || echo no"),
-        "once": sh("echo yes > seen", needs=after("look"), when={"task": "look", "output": {"const": "no"}}),
-        "check": sh("echo check", needs=after("once")),
+        "once": sh("echo yes > seen", needs=order_edges("look"), when={"task": "look", "output": {"const": "no"}}),
+        "check": sh("echo check", needs=order_edges("once")),
         "last": sh("cat", needs=["check"]),
     }
     folder.write(tasks)
@@ -176,15 +178,15 @@ def test_each_repetition_considers_only_what_it_ran_itself(folder: Folder) -> No
 
 @pytest.mark.requirement("RUN-REUSE-003")
 def test_the_cache_depends_only_on_the_fingerprint(folder: Folder) -> None:
-    kept = sh("echo x >> effects; cat built", needs=after("build"), cache=True, idempotent=True)
-    folder.write({"build": sh("echo one > built"), "kept": kept})
+    cached = sh("echo x >> effects; cat built", needs=order_edges("build"), cache=True, idempotent=True)
+    folder.write({"build": sh("echo one > built"), "cached": cached})
     folder.run(out="first")
-    folder.write({"build": sh("echo two > built"), "kept": kept})
+    folder.write({"build": sh("echo two > built"), "cached": cached})
 
     result = folder.run(out="second")
 
     assert result.code == 0, result
-    assert (set(folder.attempt_counts("second")), folder.reused("second")) == ({"build"}, {"kept"})
+    assert (set(folder.attempt_counts("second")), folder.reused("second")) == ({"build"}, {"cached"})
     assert folder.lines("effects") == ["x"]
 
 
@@ -202,7 +204,7 @@ def test_a_cached_result_is_reported_as_reused(folder: Folder) -> None:
 
 
 def test_a_result_that_lacks_an_output_of_the_plan_is_reported_as_run_again(folder: Folder) -> None:
-    tasks = {"a": sh("""echo '{"n": 1}'""", output=True), "b": sh("echo b", needs=after("a"))}
+    tasks = {"a": sh("""echo '{"n": 1}'""", output=True), "b": sh("echo b", needs=order_edges("a"))}
     folder.write(tasks)
     folder.run(out="first")
     folder.write(tasks, outputs={"m": {"task": "a", "select": "/m"}})

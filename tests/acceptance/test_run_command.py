@@ -1,4 +1,4 @@
-"""`forum run`, called as a command."""
+"""The command `forum run`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work")
 
 
-def effects(folder: Folder) -> list[str]:
-    """The tasks whose programs ran since the last call."""
-    found = sorted(folder.lines("effects"))
+def take_effects(folder: Folder) -> list[str]:
+    """Return the tasks whose programs ran since the last call."""
+    tasks = sorted(folder.lines("effects"))
     (folder.path / "effects").unlink(missing_ok=True)
-    return found
+    return tasks
 
 
 def test_inputs_come_from_the_command_line_and_from_a_file(folder: Folder) -> None:
@@ -47,9 +47,9 @@ def test_a_part_of_the_plan_runs_with_results_of_an_earlier_run(folder: Folder) 
     folder.write(CHAIN, outputs=OUTPUTS)
     assert folder.forum("run", "workflow.yaml").code == 0
     first = next((folder.path / ".forum/runs").iterdir()).name
-    assert effects(folder) == ["a", "b", "c", "d"]
+    assert take_effects(folder) == ["a", "b", "c", "d"]
 
-    ran = {}
+    results = {}
     for options in (
         ["--only", "b"],
         ["--from", "b"],
@@ -61,9 +61,9 @@ def test_a_part_of_the_plan_runs_with_results_of_an_earlier_run(folder: Folder) 
         result = folder.run(*options, *(["--base", first] if "--until" not in options[0] else []), out=name)
         assert result.code == 0, result
         check_valid(folder.path / name)
-        ran[name] = (effects(folder), sorted(folder.reused(name)))
+        results[name] = (take_effects(folder), sorted(folder.reused(name)))
 
-    assert ran == {
+    assert results == {
         "only-b": (["b"], ["a"]),
         "from-b": (["b", "c"], ["a"]),
         "until-b": (["a", "b"], []),
@@ -164,12 +164,12 @@ def test_a_script_replaces_all_adapters(folder: Folder) -> None:
     answers = [{"task": "a", "output": 7}, {"task": "b", "contains": "7", "output": "seven"}]
     (folder.path / "script.json").write_text(json.dumps({**script, "answers": answers}), encoding="utf-8")
 
-    without = folder.run("--scripted", out="none")
+    without_script = folder.run("--scripted", out="none")
     result = folder.run("--scripted", "script.json")
-    again = folder.forum("resume", "run", "--failed", "--out", "again")
+    retried = folder.forum("resume", "run", "--failed", "--out", "again")
 
-    assert (without.code, result.code, again.code) == (2, 0, 0), (without, result, again)
-    assert "pass one with --scripted FILE" in without.err
+    assert (without_script.code, result.code, retried.code) == (2, 0, 0), (without_script, result, retried)
+    assert "pass one with --scripted FILE" in without_script.err
     assert folder.read("run/outputs/b.txt") == "seven"
     assert folder.entries()[0]["data"]["mode"] == "scripted"
     assert not (folder.path / "ran").exists()
@@ -232,13 +232,13 @@ def test_a_github_step_gets_a_summary_that_names_the_head(folder: Folder) -> Non
     summary.write_text("earlier text\n", encoding="utf-8")
 
     result = folder.run("--json", env={"GITHUB_STEP_SUMMARY": str(summary)})
-    not_there = folder.run("--json", out="second", env={"GITHUB_STEP_SUMMARY": str(folder.path / "no/where.md")})
+    unwritable = folder.run("--json", out="second", env={"GITHUB_STEP_SUMMARY": str(folder.path / "no/where.md")})
 
     text = summary.read_text(encoding="utf-8")
     assert text.startswith("earlier text\n")
     assert result.document()["head"] in text
-    assert not_there.code == 0
-    assert "cannot write the step summary" in not_there.err
+    assert unwritable.code == 0
+    assert "cannot write the step summary" in unwritable.err
 
 
 def test_a_missing_credential_is_reported_before_anything_runs(folder: Folder) -> None:
@@ -255,12 +255,12 @@ def test_a_missing_credential_is_reported_before_anything_runs(folder: Folder) -
 
 def test_findings_are_reported_before_anything_runs(folder: Folder) -> None:
     folder.write({"a": sh("touch ran"), "b": {"agent": "nobody", "run": ["sh"]}})
-    wrong = folder.run()
+    invalid = folder.run()
     folder.write({"a": {"agent": "operator", "run": ["rm", "-rf", "x"]}})
     refused = folder.run()
 
-    assert (wrong.code, refused.code) == (2, 6), (wrong, refused)
-    assert "F012" in wrong.err
+    assert (invalid.code, refused.code) == (2, 6), (invalid, refused)
+    assert "F012" in invalid.err
     assert "F503" in refused.err
     assert folder.files() == {"workflow.yaml"}
 
@@ -369,12 +369,12 @@ def test_concurrent_runs_of_one_workflow_do_not_interfere(folder: Folder) -> Non
 
 def test_a_run_directory_that_cannot_be_written_is_reported(folder: Folder) -> None:
     folder.write({"a": sh("touch ran")})
-    closed = folder.path / "closed"
-    closed.mkdir(mode=0o500)
-    if os.access(closed, os.W_OK):
-        closed = Path("/proc/self")
+    read_only = folder.path / "read-only"
+    read_only.mkdir(mode=0o500)
+    if os.access(read_only, os.W_OK):
+        read_only = Path("/proc/self")
 
-    result = folder.forum("run", "workflow.yaml", "--out", closed / "run")
+    result = folder.forum("run", "workflow.yaml", "--out", read_only / "run")
 
     assert (result.code, result.err.startswith("forum: cannot create a ledger in")) == (2, True), result
     assert not (folder.path / "ran").exists()

@@ -21,10 +21,13 @@ CONTENTS: dict[str, tuple[Mapping[str, str], str]] = {
     ),
     "outputs": ({"invocation.json": "{}", "outputs/mine.txt": "mine"}, "invocation.json"),
     "a file in place of the outputs": ({"outputs": "mine"}, "outputs"),
-    "something else": ({".hidden": ""}, ".hidden"),
+    "an unrelated file": ({".hidden": ""}, ".hidden"),
     "bodies": ({"bodies.tar": "mine", "ledger.jsonl": ""}, "bodies.tar"),
     "a ledger": ({"bodies.tar": "mine", "ledger.jsonl": "mine\n"}, "ledger.jsonl"),
-    "a file beside a killed start": ({"bodies.tar": "", "ledger.jsonl": "", "notes": "mine"}, "notes"),
+    "an unrelated file beside the files of a killed start": (
+        {"bodies.tar": "", "ledger.jsonl": "", "notes": "mine"},
+        "notes",
+    ),
 }
 
 
@@ -33,7 +36,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work")
 
 
-def put(directory: Path, files: Mapping[str, str]) -> None:
+def write_files(directory: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,13 +63,13 @@ def failed_run(folder: Folder) -> Folder:
 @pytest.mark.parametrize("command", ["run", "resume", "import"])
 @pytest.mark.parametrize("case", CONTENTS)
 def test_a_directory_that_is_not_empty_is_refused_and_unchanged(failed_run: Folder, case: str, command: str) -> None:
-    files, named = CONTENTS[case]
-    put(failed_run.path / "own", files)
+    files, named_file = CONTENTS[case]
+    write_files(failed_run.path / "own", files)
     before = bytes_in(failed_run.path)
 
     result = start_in(failed_run, command, "own")
 
-    assert (result.code, result.err.splitlines()[-1]) == (2, f"forum: 'own/{named}' {NOT_EMPTY}")
+    assert (result.code, result.err.splitlines()[-1]) == (2, f"forum: 'own/{named_file}' {NOT_EMPTY}")
     assert bytes_in(failed_run.path) == before
     assert failed_run.lines("effects") == ["x"]
 
@@ -97,15 +100,17 @@ def test_an_empty_directory_is_accepted_and_so_is_the_current_one(tmp_path: Path
     check_valid(here.path)
 
 
-EMPTY = {"bodies.tar": "", "ledger.jsonl": ""}
+EMPTY_FILES = {"bodies.tar": "", "ledger.jsonl": ""}
 
 
-@pytest.mark.parametrize("left", [["bodies.tar"], ["bodies.tar", "ledger.jsonl"], [*EMPTY, "invocation.json"]])
-def test_a_run_reuses_the_directory_of_a_killed_start(folder: Folder, left: list[str]) -> None:
+@pytest.mark.parametrize(
+    "remaining", [["bodies.tar"], ["bodies.tar", "ledger.jsonl"], [*EMPTY_FILES, "invocation.json"]]
+)
+def test_a_run_reuses_the_directory_of_a_start_that_was_killed(folder: Folder, remaining: list[str]) -> None:
     folder.write({"a": sh("echo ${{ inputs.word }}")}, inputs={"word": {"type": "string"}})
     assert folder.run("--input", "word=one", out="first").code == 0
-    put(folder.path / "run", {**EMPTY, "invocation.json": folder.read("first/invocation.json")})
-    for name in {"invocation.json", *EMPTY} - set(left):
+    write_files(folder.path / "run", {**EMPTY_FILES, "invocation.json": folder.read("first/invocation.json")})
+    for name in {"invocation.json", *EMPTY_FILES} - set(remaining):
         (folder.path / "run" / name).unlink()
 
     result = folder.run("--input", "word=two")
@@ -116,8 +121,8 @@ def test_a_run_reuses_the_directory_of_a_killed_start(folder: Folder, left: list
 
 
 def test_an_import_refuses_a_directory_with_an_invocation(failed_run: Folder) -> None:
-    put(failed_run.path / "empty", EMPTY)
-    put(failed_run.path / "own", {**EMPTY, "invocation.json": failed_run.read("first/invocation.json")})
+    write_files(failed_run.path / "empty", EMPTY_FILES)
+    write_files(failed_run.path / "own", {**EMPTY_FILES, "invocation.json": failed_run.read("first/invocation.json")})
     before = bytes_in(failed_run.path / "own")
 
     results = [start_in(failed_run, "import", out) for out in ("empty", "own")]
@@ -129,7 +134,7 @@ def test_an_import_refuses_a_directory_with_an_invocation(failed_run: Folder) ->
 
 def test_a_second_process_does_not_change_the_files_of_the_first(failed_run: Folder) -> None:
     """The first process has locked the files but has not written an entry."""
-    put(failed_run.path / "run", {**EMPTY, "invocation.json": failed_run.read("first/invocation.json")})
+    write_files(failed_run.path / "run", {**EMPTY_FILES, "invocation.json": failed_run.read("first/invocation.json")})
     before = bytes_in(failed_run.path / "run")
 
     with (failed_run.path / "run/bodies.tar").open("rb") as bodies:

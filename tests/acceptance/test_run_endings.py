@@ -1,4 +1,4 @@
-"""How `forum run` and `forum resume` end: exit codes, and messages about work that was not done."""
+"""Exit codes of `forum run` and `forum resume`, and messages about work that was not done."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from acceptance.workflow_folder import FORUM, PATIENCE_S, Folder, bytes_in, sh, wait_for
 
-GATE = {"question": "Go on?"}
-SHORT = {"budget": {"output_bytes": 100}}
+GATE = {"question": "Continue?"}
+SMALL_BUDGET = {"budget": {"output_bytes": 100}}
 TOO_LONG = "seq 1000"
 
 
@@ -27,15 +27,15 @@ def repeat(folder: Folder, times: int) -> tuple[int, str]:
 
 
 @pytest.mark.requirement("RUN-EXIT-001")
-def test_repeated_runs_share_their_exit_code_or_exit_1(folder: Folder) -> None:
-    folder.write({"a": sh(TOO_LONG)}, policy=SHORT)
+def test_repeat_exits_with_the_code_that_all_runs_share_or_with_1(folder: Folder) -> None:
+    folder.write({"a": sh(TOO_LONG)}, policy=SMALL_BUDGET)
     assert repeat(folder, 2)[0] == 4
 
     folder.write({"a": sh("exit 3")})
     assert repeat(folder, 2)[0] == 1
 
     # The second run finds the file of the first: one run fails, the other is stopped.
-    folder.write({"a": sh("test -e was-here || { touch was-here; exit 3; }; " + TOO_LONG)}, policy=SHORT)
+    folder.write({"a": sh("test -e was-here || { touch was-here; exit 3; }; " + TOO_LONG)}, policy=SMALL_BUDGET)
     assert repeat(folder, 2)[0] == 1
 
 
@@ -63,7 +63,7 @@ def test_an_interrupted_repetition_exits_130(folder: Folder) -> None:
     assert b"stopped after run 1 of 3, which was paused or interrupted" in err
 
 
-def test_the_first_interrupt_is_acknowledged_at_once(folder: Folder) -> None:
+def test_the_first_interrupt_is_acknowledged(folder: Folder) -> None:
     folder.write({"a": sh("trap '' TERM; touch at-work; while :; do sleep 0.1; done")})
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "plain")
     wait_for(folder.path / "at-work", process)
@@ -76,11 +76,11 @@ def test_the_first_interrupt_is_acknowledged_at_once(folder: Folder) -> None:
 
 
 @pytest.mark.requirement("RUN-EXIT-001")
-@pytest.mark.parametrize(("script", "code", "end"), [("echo a", 1, "passed"), (TOO_LONG, 4, "stopped: budget")])
+@pytest.mark.parametrize(("script", "code", "state"), [("echo a", 1, "passed"), (TOO_LONG, 4, "stopped: budget")])
 def test_a_result_that_cannot_be_printed_is_a_failure_and_names_the_run(
-    folder: Folder, script: str, code: int, end: str
+    folder: Folder, script: str, code: int, state: str
 ) -> None:
-    folder.write({"a": sh(script)}, policy=SHORT)
+    folder.write({"a": sh(script)}, policy=SMALL_BUDGET)
 
     with Path("/dev/full").open("wb") as full:
         command = [*FORUM, "run", "workflow.yaml", "--out", "run", "--progress", "none"]
@@ -88,10 +88,10 @@ def test_a_result_that_cannot_be_printed_is_a_failure_and_names_the_run(
 
     assert result.returncode == code
     assert result.stderr.decode() == ("forum: cannot print the result: No space left on device; the run is in 'run'\n")
-    assert folder.task_states() == {"a": end}
+    assert folder.task_states() == {"a": state}
 
 
-def test_rates_that_cannot_be_printed_exit_1_and_name_the_last_run(folder: Folder) -> None:
+def test_pass_rates_that_cannot_be_printed_exit_1_and_name_the_last_run(folder: Folder) -> None:
     folder.write({"a": sh("echo a")})
 
     with Path("/dev/full").open("wb") as full:
@@ -125,7 +125,7 @@ def test_resuming_reports_files_that_changed_since_the_start(folder: Folder) -> 
 ENDINGS = {
     "passed": (sh("echo a"), {}, 0),
     "failed": (sh("exit 3"), {}, 1),
-    "stopped": (sh(TOO_LONG), SHORT, 4),
+    "stopped": (sh(TOO_LONG), SMALL_BUDGET, 4),
     "refused": (sh("echo a", gate=GATE), {}, 6),
 }
 

@@ -11,7 +11,7 @@ import pytest
 from acceptance.workflow_folder import PATIENCE_S, Folder, check_valid, processes_with, sh, wait_for
 
 _RUN = ("run", "workflow.yaml", "--out", "run", "--progress", "plain")
-# A duration that identifies the processes of this test.
+# The duration identifies the processes of these tests.
 _NAP = f"sleep 61.{os.getpid()}"
 
 
@@ -34,7 +34,7 @@ def run_and_interrupt(folder: Folder, signal_: signal.Signals, *, times: int = 1
 
 
 def nap_once(nap: str) -> str:
-    """Sleep on the first call only."""
+    """A script that sleeps only on its first call."""
     return f"test -e at-work && {{ echo done; exit; }}; touch at-work; {nap}"
 
 
@@ -48,11 +48,11 @@ def test_an_interrupted_run_pauses_and_can_be_resumed(folder: Folder, signal_: s
     folder.write(tasks)
 
     code, out, err = run_and_interrupt(folder, signal_)
-    left = processes_with(_NAP.replace(" ", "\0"))
-    ends, last = folder.task_states(), folder.entries()[-2:]
+    remaining = processes_with(_NAP.replace(" ", "\0"))
+    states, last = folder.task_states(), folder.entries()[-2:]
     resumed = folder.forum("resume", "run")
 
-    assert (code, left, ends) == (130, [], {"before": "passed"}), (out, err)
+    assert (code, remaining, states) == (130, [], {"before": "passed"}), (out, err)
     assert [(entry["kind"], entry["data"].get("status"), entry["data"].get("reason")) for entry in last] == [
         ("task.finished", "cancelled", None),
         ("run.paused", None, "interrupted"),
@@ -71,19 +71,19 @@ def test_a_second_interrupt_does_not_wait_for_programs(folder: Folder) -> None:
     folder.write({"stubborn": sh(f"{again} # {_NAP}", idempotent=True), "after": sh("cat", needs=["stubborn"])})
 
     code, out, err = run_and_interrupt(folder, signal.SIGINT, times=2)
-    left = processes_with(_NAP)
+    remaining = processes_with(_NAP)
     resumed = folder.forum("resume", "run")
 
-    assert (code, left) == (130, []), (out, err)
+    assert (code, remaining) == (130, []), (out, err)
     assert "Traceback" not in err
     assert resumed.code == 0, resumed
     assert set(folder.task_states().values()) == {"passed"}
     check_valid(folder.path / "run")
 
 
-def test_an_interrupt_during_a_backoff_takes_effect_at_once(folder: Folder) -> None:
-    wait = {"attempts": 2, "backoff": "1h", "max_backoff": "1h"}
-    folder.write({"fails": sh("touch at-work; exit 1", retry=wait)})
+def test_an_interrupt_during_a_backoff_takes_effect_immediately(folder: Folder) -> None:
+    long_backoff = {"attempts": 2, "backoff": "1h", "max_backoff": "1h"}
+    folder.write({"fails": sh("touch at-work; exit 1", retry=long_backoff)})
     process = folder.start(*_RUN)
     wait_for(folder.path / "at-work", process)
     while not folder.entries("run", "task.finished"):

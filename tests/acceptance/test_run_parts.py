@@ -25,16 +25,16 @@ ROSTER: dict[str, Any] = {
     },
 }
 POLICY = {"allow": {"commands": ["sh"], "env": ["PATH", "OWN_KEY", "NEXT_KEY", "JUDGE_KEY"]}}
-NONE_SET = dict.fromkeys(("OWN_KEY", "NEXT_KEY", "JUDGE_KEY"), "")
+ALL_UNSET = dict.fromkeys(("OWN_KEY", "NEXT_KEY", "JUDGE_KEY"), "")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    return Folder(tmp_path / "work", NONE_SET)
+    return Folder(tmp_path / "work", ALL_UNSET)
 
 
 def write_model_workflow(folder: Folder, **fields: Any) -> None:
-    """Write a program, a model task after it, and a program after that."""
+    """Write a workflow with a model task between programs."""
     tasks = {
         "a": sh("echo a"),
         "b": ask("Write a letter.", needs=["a"], **fields),
@@ -87,7 +87,7 @@ def test_a_missing_credential_of_the_part_is_reported_before_anything_runs(
     result = folder.run(*part)
 
     assert result.code == 8, result
-    assert {name for name in NONE_SET if name in result.err} == missing, result.err
+    assert {name for name in ALL_UNSET if name in result.err} == missing, result.err
     assert not (folder.path / "run").exists()
 
 
@@ -143,7 +143,7 @@ def test_a_base_that_lacks_the_task_is_refused_with_a_hint(folder: Folder) -> No
 
 
 def write_nested_plans(folder: Folder) -> None:
-    """Write a plan that is used for two matrix values and has a matrix of its own."""
+    """Write a workflow that uses a plan for two matrix values. A task of that plan has another matrix."""
     inner = {
         "up": sh("echo ${{ matrix.n }}", matrix={"n": [1, 2]}),
         "down": sh("echo down"),

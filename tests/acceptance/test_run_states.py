@@ -11,7 +11,7 @@ import pytest
 
 from acceptance.workflow_folder import MODEL, SHELL, Folder, Result, ask, check_valid, sh
 
-_LIMIT_S = 50
+_TIME_LIMIT_S = 50
 ENDED_EARLY = r"'sh' was ended after \d+ ms: its budget leaves \d+ ms, and \d+ ms are reserved for ending it\n"
 
 
@@ -50,7 +50,7 @@ _ALWAYS = {
     "far": "skipped: upstream",
     "unwanted": "skipped: condition",
 }
-RULES: dict[str, dict[str, str]] = {
+STATES_BY_RULE: dict[str, dict[str, str]] = {
     "stop": {
         **_ALWAYS,
         "ordered": "skipped: upstream",
@@ -68,15 +68,15 @@ RULES: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", STATES_BY_RULE)
 def test_on_failure_decides_what_happens_to_the_other_tasks(folder: Folder, rule: str) -> None:
     folder.write(FAILING, policy={"on_failure": rule})
 
     result = folder.run()
 
     assert result.code == 1, result
-    assert folder.task_states() == RULES[rule]
-    assert printed_states(result) == RULES[rule]
+    assert folder.task_states() == STATES_BY_RULE[rule]
+    assert printed_states(result) == STATES_BY_RULE[rule]
     assert result.out.startswith("failed (exit 1)")
     check_valid(folder.path / "run")
 
@@ -109,7 +109,7 @@ def test_a_rejected_task_is_refused_not_failed_or_skipped(folder: Folder) -> Non
 _PRICED = {**MODEL["adapters"]["model"], "max_tokens": 500, "prices": {"input": "1", "output": "1"}}
 _USAGE = {"input_tokens": 200, "output_tokens": 300}
 _AFTER_FIRST = {"when": {"task": "first", "output": {"const": "done"}}}
-SCOPES: dict[str, tuple[str, str, dict[str, Any], str]] = {
+BUDGETS: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "calls of the run": (
         "run",
         "calls",
@@ -123,9 +123,9 @@ SCOPES: dict[str, tuple[str, str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", SCOPES)
-def test_a_budget_stops_a_task_that_does_not_fit_and_keeps_finished_work(folder: Folder, name: str) -> None:
-    scope, amount, limit, message = SCOPES[name]
+@pytest.mark.parametrize("name", BUDGETS)
+def test_a_budget_stops_a_task_that_would_exceed_it_and_keeps_finished_work(folder: Folder, name: str) -> None:
+    scope, amount, limit, message = BUDGETS[name]
     tasks = {
         "first": ask("One."),
         "second": ask("Two.", needs=["first"], **_AFTER_FIRST),
@@ -156,15 +156,15 @@ def test_a_budget_stops_a_task_that_does_not_fit_and_keeps_finished_work(folder:
     check_valid(folder.path / "run")
 
 
-def test_an_exhausted_time_budget_ends_running_tasks(folder: Folder) -> None:
-    """The running program is ended, not awaited."""
+def test_an_exhausted_time_budget_terminates_running_tasks(folder: Folder) -> None:
+    """The runner terminates the running program instead of waiting for it."""
     tasks = {"quick": sh("echo x"), "slow": sh("exec sleep 60"), "behind": sh("cat", needs=["slow"])}
     folder.write(tasks, policy={"budget": {"wall": "1s"}}, outputs={"quick": "quick"})
-    began_s = time.monotonic()
+    start_s = time.monotonic()
 
     result = folder.run()
 
-    assert time.monotonic() - began_s < _LIMIT_S
+    assert time.monotonic() - start_s < _TIME_LIMIT_S
     assert result.code == 4, result
     assert folder.task_states() == {"quick": "passed", "slow": "stopped: budget", "behind": "stopped: budget"}
     assert "of 1.0s used" in result.out, result.out
@@ -174,7 +174,7 @@ def test_an_exhausted_time_budget_ends_running_tasks(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("scope", ["task", "adapter"])
-def test_a_call_that_exceeds_its_timeout_is_ended(folder: Folder, scope: str) -> None:
+def test_a_call_that_exceeds_its_timeout_is_terminated(folder: Folder, scope: str) -> None:
     roster = SHELL
     slow = sh("exec sleep 60")
     if scope == "task":
@@ -182,11 +182,11 @@ def test_a_call_that_exceeds_its_timeout_is_ended(folder: Folder, scope: str) ->
     else:
         roster = {**SHELL, "adapters": {"shell": {**SHELL["adapters"]["shell"], "timeout": "300ms"}}}
     folder.write({"slow": slow}, roster=roster)
-    began_s = time.monotonic()
+    start_s = time.monotonic()
 
     result = folder.run()
 
-    assert time.monotonic() - began_s < _LIMIT_S
+    assert time.monotonic() - start_s < _TIME_LIMIT_S
     expected = (4, {"slow": "stopped: budget"}) if scope == "task" else (1, {"slow": "failed: error"})
     assert (result.code, folder.task_states()) == expected, result
     message = ENDED_EARLY if scope == "task" else "'sh' took longer than 300 ms"
@@ -195,7 +195,7 @@ def test_a_call_that_exceeds_its_timeout_is_ended(folder: Folder, scope: str) ->
     check_valid(folder.path / "run")
 
 
-def test_a_program_is_ended_when_its_output_exceeds_the_limit(folder: Folder) -> None:
+def test_a_program_is_terminated_when_its_output_exceeds_the_limit(folder: Folder) -> None:
     roster = {**SHELL, "adapters": {"shell": {**SHELL["adapters"]["shell"], "max_output_bytes": 1000}}}
     folder.write({"endless": sh("exec yes")}, roster=roster)
 

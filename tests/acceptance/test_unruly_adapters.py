@@ -13,7 +13,7 @@ import pytest
 
 from acceptance.workflow_folder import PATIENCE_S, Folder, check_valid, wait_for
 
-# The setting `does` selects the misbehaviour. The adapter answers normally once `may-answer` exists.
+# The setting `behavior` selects how the adapter misbehaves. Once `may-answer` exists, it answers normally.
 ADAPTER = """
 import asyncio, atexit, os, sys, time
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ from forum_adapters.base import Reply
 
 POOL = ThreadPoolExecutor()
 
-async def leave():
+async def raise_exit():
     sys.exit(3)
 
 async def ignore_cancellation():
@@ -41,13 +41,13 @@ def sync_late(descriptor, sync=os.fdatasync):
 
 class Unruly:
     def __init__(self, name, settings):
-        self.does = settings["settings"]["does"]
+        self.behavior = settings["settings"]["behavior"]
 
     async def answer(self, attempt):
         if Path("may-answer").exists():
             return Reply(b"done")
         Path("at-work").touch()
-        match self.does:
+        match self.behavior:
             case "thread":
                 await asyncio.to_thread(time.sleep, 600)
             case "ignore":
@@ -55,7 +55,7 @@ class Unruly:
             case "exit":
                 sys.exit(3)
             case "exit in a task":
-                await asyncio.gather(leave(), asyncio.sleep(600))
+                await asyncio.gather(raise_exit(), asyncio.sleep(600))
             case "exit in a thread":
                 await asyncio.to_thread(sys.exit, 3)
             case "idle thread":
@@ -69,21 +69,21 @@ class Unruly:
 
     async def probe(self):
         Path("at-work").touch()
-        if self.does == "ignore":
+        if self.behavior == "ignore":
             await ignore_cancellation()
-        if self.does == "exit":
+        if self.behavior == "exit":
             sys.exit(3)
 
     async def close(self):
-        if self.does == "exit to close":
+        if self.behavior == "exit to close":
             sys.exit(3)
 """
 RUN = ("run", "workflow.yaml", "--out", "run", "--progress", "plain")
 Completed = tuple[int, str, str]
 
 
-class Unruly:
-    """A folder with a workflow for such an adapter. The fixture kills every process started there."""
+class UnrulyFolder:
+    """A folder with a workflow for the adapter. The fixture kills every process that was started in it."""
 
     def __init__(self, path: Path) -> None:
         self.folder = Folder(path / "work", {"PYTHONPATH": str(path / "site")})
@@ -94,8 +94,8 @@ class Unruly:
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: forum-unruly\nVersion: 1\n")
         (info / "entry_points.txt").write_text("[forum.adapters]\nx-unruly = forum_unruly:Unruly\n")
 
-    def write(self, does: str, tasks: int = 1, **policy: Any) -> None:
-        adapters = {"own": {"type": "x-unruly", "settings": {"does": does}}}
+    def write(self, behavior: str, tasks: int = 1, **policy: Any) -> None:
+        adapters = {"own": {"type": "x-unruly", "settings": {"behavior": behavior}}}
         roster = {"adapters": adapters, "agents": {"worker": {"adapter": "own"}}}
         task = {"agent": "worker", "instruction": "Do it.", "idempotent": True}
         self.folder.write({f"t{number}": task for number in range(tasks)}, roster=roster, policy=policy)
@@ -104,8 +104,8 @@ class Unruly:
         self.started.append(self.folder.start(*arguments, env=env))
         return self.started[-1]
 
-    def end(self, process: subprocess.Popen[bytes]) -> Completed:
-        """Wait for the end of the process."""
+    def finish(self, process: subprocess.Popen[bytes]) -> Completed:
+        """Wait until the process ends."""
         out, err = process.communicate(timeout=PATIENCE_S)
         return process.returncode, out.decode(), err.decode()
 
@@ -120,24 +120,24 @@ class Unruly:
 
     def resume(self) -> Completed:
         self.create("may-answer")
-        return self.end(self.start("resume", "run"))
+        return self.finish(self.start("resume", "run"))
 
 
 @pytest.fixture
-def unruly(tmp_path: Path) -> Iterator[Unruly]:
-    created = Unruly(tmp_path)
+def unruly(tmp_path: Path) -> Iterator[UnrulyFolder]:
+    created = UnrulyFolder(tmp_path)
     yield created
     for process in created.started:
         process.kill()
         process.communicate()
 
 
-@pytest.mark.parametrize("does", ["thread", "ignore"])
-def test_an_exhausted_time_budget_ends_the_process(unruly: Unruly, does: str) -> None:
-    unruly.write(does, budget={"wall": "2s"})
+@pytest.mark.parametrize("behavior", ["thread", "ignore"])
+def test_an_exhausted_time_budget_ends_the_process(unruly: UnrulyFolder, behavior: str) -> None:
+    unruly.write(behavior, budget={"wall": "2s"})
 
     process = unruly.start(*RUN, GITHUB_STEP_SUMMARY="summary.md")
-    code, out, err = unruly.end(process)
+    code, out, err = unruly.finish(process)
 
     assert (code, unruly.folder.task_states()) == (4, {"t0": "stopped: budget"}), (out, err)
     assert out.startswith("stopped (exit 4): 1 stopped")
@@ -147,22 +147,22 @@ def test_an_exhausted_time_budget_ends_the_process(unruly: Unruly, does: str) ->
     check_valid(unruly.folder.path / "run")
 
 
-def test_adapter_threads_do_not_starve_the_ledger(unruly: Unruly) -> None:
+def test_adapter_threads_do_not_starve_the_ledger(unruly: UnrulyFolder) -> None:
     unruly.write("thread", tasks=40, max_parallel=40, durability="each", budget={"wall": "2s"})
 
-    code, out, err = unruly.end(unruly.start(*RUN))
+    code, out, err = unruly.finish(unruly.start(*RUN))
 
     assert (code, set(unruly.folder.task_states().values())) == (4, {"stopped: budget"}), (out, err)
     check_valid(unruly.folder.path / "run")
 
 
-def test_an_interrupt_ends_the_process_despite_a_running_thread(unruly: Unruly) -> None:
+def test_an_interrupt_ends_the_process_despite_a_running_thread(unruly: UnrulyFolder) -> None:
     unruly.write("thread")
     process = unruly.start(*RUN)
     unruly.wait_for("at-work")
 
     process.send_signal(signal.SIGINT)
-    code, out, err = unruly.end(process)
+    code, out, err = unruly.finish(process)
     resumed = unruly.resume()
 
     assert (code, out.startswith("interrupted"), "Traceback" in err) == (130, True, False), (out, err)
@@ -171,7 +171,7 @@ def test_an_interrupt_ends_the_process_despite_a_running_thread(unruly: Unruly) 
     check_valid(unruly.folder.path / "run")
 
 
-def test_a_second_interrupt_ends_the_process_despite_a_running_call(unruly: Unruly) -> None:
+def test_a_second_interrupt_ends_the_process_despite_a_running_call(unruly: UnrulyFolder) -> None:
     unruly.write("ignore")
     process = unruly.start(*RUN)
     unruly.wait_for("at-work")
@@ -179,7 +179,7 @@ def test_a_second_interrupt_ends_the_process_despite_a_running_call(unruly: Unru
     process.send_signal(signal.SIGINT)
     unruly.wait_for("asked-to-end")
     process.send_signal(signal.SIGINT)
-    code, out, err = unruly.end(process)
+    code, out, err = unruly.finish(process)
     resumed = unruly.resume()
 
     message = "forum: interrupted; the run is in 'run', resume it with: forum resume run"
@@ -189,7 +189,7 @@ def test_a_second_interrupt_ends_the_process_despite_a_running_call(unruly: Unru
     check_valid(unruly.folder.path / "run")
 
 
-def test_a_second_interrupt_waits_for_pending_writes(unruly: Unruly) -> None:
+def test_a_second_interrupt_waits_for_pending_writes(unruly: UnrulyFolder) -> None:
     unruly.write("slow disk", tasks=2, durability="each")
     process = unruly.start(*RUN)
     unruly.wait_for("syncing")
@@ -199,60 +199,60 @@ def test_a_second_interrupt_waits_for_pending_writes(unruly: Unruly) -> None:
     process.send_signal(signal.SIGTERM)
     # A process that does not wait would have exited by then.
     time.sleep(4)
-    is_gone = process.poll() is not None
+    has_ended = process.poll() is not None
     unruly.create("disk-is-back")
-    code, out, err = unruly.end(process)
+    code, out, err = unruly.finish(process)
 
-    assert (is_gone, code, unruly.has("synced")) == (False, 130, True), (out, err)
+    assert (has_ended, code, unruly.has("synced")) == (False, 130, True), (out, err)
     assert unruly.resume()[0] == 0
     check_valid(unruly.folder.path / "run")
 
 
-@pytest.mark.parametrize("does", ["exit", "exit in a task", "exit in a thread"])
-def test_an_exit_in_an_adapter_fails_the_attempt(unruly: Unruly, does: str) -> None:
-    unruly.write(does)
+@pytest.mark.parametrize("behavior", ["exit", "exit in a task", "exit in a thread"])
+def test_an_exit_in_an_adapter_fails_the_attempt(unruly: UnrulyFolder, behavior: str) -> None:
+    unruly.write(behavior)
 
-    code, out, err = unruly.end(unruly.start(*RUN))
+    code, out, err = unruly.finish(unruly.start(*RUN))
 
     assert (code, unruly.folder.task_states()) == (1, {"t0": "failed: error"}), (out, err)
     assert "t0: internal: the adapter failed: SystemExit: 3" in out
     check_valid(unruly.folder.path / "run")
 
 
-def test_an_exit_in_close_is_ignored(unruly: Unruly) -> None:
+def test_an_exit_in_close_is_ignored(unruly: UnrulyFolder) -> None:
     unruly.write("exit to close")
 
-    code, out, err = unruly.end(unruly.start(*RUN))
+    code, out, err = unruly.finish(unruly.start(*RUN))
 
     assert (code, out.startswith("passed"), "Traceback" in err) == (0, True, False), (out, err)
 
 
-def test_idle_threads_do_not_prevent_a_normal_exit(unruly: Unruly) -> None:
+def test_idle_threads_do_not_prevent_a_normal_exit(unruly: UnrulyFolder) -> None:
     unruly.write("idle thread")
 
-    code, out, err = unruly.end(unruly.start(*RUN))
+    code, out, err = unruly.finish(unruly.start(*RUN))
 
     assert (code, unruly.has("farewell")) == (0, True), (out, err)
 
 
 @pytest.mark.parametrize(
-    ("does", "problem"), [("ignore", "no answer within 10 s"), ("exit", "the probe failed: SystemExit: 3")]
+    ("behavior", "problem"), [("ignore", "no answer within 10 s"), ("exit", "the probe failed: SystemExit: 3")]
 )
-def test_doctor_reports_a_misbehaving_adapter(unruly: Unruly, does: str, problem: str) -> None:
-    unruly.write(does)
+def test_doctor_reports_a_misbehaving_adapter(unruly: UnrulyFolder, behavior: str, problem: str) -> None:
+    unruly.write(behavior)
 
-    code, out, err = unruly.end(unruly.start("doctor", "workflow.yaml"))
+    code, out, err = unruly.finish(unruly.start("doctor", "workflow.yaml"))
 
     assert (code, problem in out) == (1, True), (out, err)
 
 
-def test_one_interrupt_ends_doctor(unruly: Unruly) -> None:
+def test_one_interrupt_ends_doctor(unruly: UnrulyFolder) -> None:
     unruly.write("ignore")
     process = unruly.start("doctor", "workflow.yaml")
     unruly.wait_for("at-work")
 
     process.send_signal(signal.SIGINT)
 
-    code, out, err = unruly.end(process)
+    code, out, err = unruly.finish(process)
 
     assert (code, out, err.strip()) == (130, "", "forum: interrupted")

@@ -1,4 +1,4 @@
-"""The checked-in vectors: generated, numerous enough and listed in the manifest."""
+"""The checked-in vectors are reproducible, numerous enough and listed in the manifest."""
 
 import hashlib
 import json
@@ -20,18 +20,18 @@ CASES = {path.parent: json.loads(path.read_text(encoding="utf-8")) for path in s
 AREAS = ("canonical", "manifests", "compile", "ledger", "proofs", "runs")
 BY_ID = {case["id"]: case for case in CASES.values()}
 
-# Their vectors would need a file of more than 16 MiB and a link that leads out of its folder.
+# Vectors for these codes would need a file of more than 16 MiB, and a link to a file outside of the vector.
 WITHOUT_A_VECTOR = ["F104", "F121"]
 
 CANONICALIZE = """
-const form = (value) => Array.isArray(value) ? "[" + value.map(form).join(",") + "]"
+const canonical = (value) => Array.isArray(value) ? "[" + value.map(canonical).join(",") + "]"
   : value !== null && typeof value === "object"
-    ? "{" + Object.keys(value).sort().map((key) => JSON.stringify(key) + ":" + form(value[key])).join(",") + "}"
+    ? "{" + Object.keys(value).sort().map((key) => JSON.stringify(key) + ":" + canonical(value[key])).join(",") + "}"
     : JSON.stringify(value);
 const fs = require("node:fs");
 const read = (folder, name) => fs.readFileSync(folder + "/" + name, "utf8");
 const differ = process.argv.slice(1).filter(
-  (folder) => form(JSON.parse(read(folder, "input.json"))) !== read(folder, "output.json"));
+  (folder) => canonical(JSON.parse(read(folder, "input.json"))) !== read(folder, "output.json"));
 process.stdout.write(JSON.stringify(differ));
 """
 

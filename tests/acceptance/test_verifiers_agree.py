@@ -26,55 +26,55 @@ Report = dict[str, Any]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Cache entries: a mutant shares most of its entries with its original."""
-    with cached_schema_results(tmp_path_factory.mktemp("memory")):
+def schema_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Cache schema results: a mutant shares most of its entries with its original."""
+    with cached_schema_results(tmp_path_factory.mktemp("schema-cache")):
         yield
 
 
-def normalized(document: Report) -> Report:
-    """The parts of a report that the specification fixes: all but its messages and the order of its findings."""
+def normalize(document: Report) -> Report:
+    """Return the parts of a report that the specification fixes: all but messages and the order of findings."""
     levels = [{key: level[key] for key in ("level", "status", "first_bad_seq")} for level in document["levels"]]
     findings = sorted((item["code"], -1 if item["seq"] is None else item["seq"]) for item in document["findings"])
     fixed = ("verdict", "run", "status", "entries", "head", "root", "redacted", "first_bad_seq", "codes")
     return {**{key: document[key] for key in fixed}, "levels": levels, "findings": findings}
 
 
-def judge_verifier(run_dir: Path, checkpoint: Path | None = None) -> Report:
+def judge_report(run_dir: Path, checkpoint: Path | None = None) -> Report:
     given = Given(checkpoint=checkpoint.read_bytes() if checkpoint else None)
-    return normalized(document_of(judge(run_dir, given=given)))
+    return normalize(document_of(judge(run_dir, given=given)))
 
 
-def by_the_runner(run_dir: Path, checkpoint: Path | None = None) -> Report:
-    return normalized(verify_ledger(ledger_at(run_dir), None, TrustedReferences(checkpoint=checkpoint)).document())
+def runner_report(run_dir: Path, checkpoint: Path | None = None) -> Report:
+    return normalize(verify_ledger(ledger_at(run_dir), None, TrustedReferences(checkpoint=checkpoint)).document())
 
 
-def problems(mutant: Mutant, run_dir: Path, checkpoint: Path) -> list[str]:
-    """Disagreements and wrong verdicts on a mutant: alone and, if undetectable, with the original's checkpoint."""
+def find_problems(mutant: Mutant, run_dir: Path, checkpoint: Path) -> list[str]:
+    """Find disagreements and wrong verdicts on a mutant: alone and, if undetectable, with the original's checkpoint."""
     name = f"{mutant.kind} ({mutant.description})"
-    found = problems_of(name, judge_verifier(run_dir), by_the_runner(run_dir), mutant.verdicts)
+    problems = compare_reports(name, judge_report(run_dir), runner_report(run_dir), mutant.verdicts)
     if not mutant.in_reach:
         with_checkpoint = f"{name} with a checkpoint"
-        found += problems_of(
-            with_checkpoint, judge_verifier(run_dir, checkpoint), by_the_runner(run_dir, checkpoint), CAUGHT
+        problems += compare_reports(
+            with_checkpoint, judge_report(run_dir, checkpoint), runner_report(run_dir, checkpoint), CAUGHT
         )
-    return found
+    return problems
 
 
-def problems_of(name: str, judged: Report, verified: Report, verdicts: frozenset[str]) -> list[str]:
-    found = [
+def compare_reports(name: str, judged: Report, verified: Report, verdicts: frozenset[str]) -> list[str]:
+    problems = [
         f"{name}: {key} is {judged[key]} by the judge, {verified[key]} by the runner"
         for key in judged
         if judged[key] != verified[key]
     ]
-    return found if judged["verdict"] in verdicts else [*found, f"{name}: called {judged['verdict']}"]
+    return problems if judged["verdict"] in verdicts else [*problems, f"{name}: called {judged['verdict']}"]
 
 
 @pytest.mark.parametrize("name", sorted(LEDGERS))
 def test_both_accept_every_example(name: str, tmp_path: Path) -> None:
     run_dir = LEDGERS[name](tmp_path)
 
-    judged, verified = judge_verifier(run_dir), by_the_runner(run_dir)
+    judged, verified = judge_report(run_dir), runner_report(run_dir)
 
     assert judged == verified
     assert (judged["verdict"], judged["codes"]) == ("valid", [])
@@ -85,14 +85,14 @@ def test_both_accept_every_example(name: str, tmp_path: Path) -> None:
 def test_both_report_the_same_for_every_mutant_and_accept_no_detectable_one(name: str, tmp_path: Path) -> None:
     run_dir = LEDGERS[name](tmp_path / "original")
     seed = SEED * len(LEDGERS) + sorted(LEDGERS).index(name)
-    found: list[str] = []
+    problems: list[str] = []
 
     for mutant in mutants(run_dir, seed, MUTANTS):
         target = mutant.apply(tmp_path / "mutant")
-        found += problems(mutant, target, run_dir / "checkpoint")
+        problems += find_problems(mutant, target, run_dir / "checkpoint")
         shutil.rmtree(target)
 
-    assert found == []
+    assert problems == []
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-VERIFY-005")
@@ -101,9 +101,9 @@ def test_both_report_the_same_for_a_subset_of_levels(levels: set[int], tmp_path:
     for name, build in LEDGERS.items():
         run_dir = build(tmp_path / name)
 
-        judged = normalized(document_of(judge(run_dir, levels=frozenset(levels))))
+        judged = normalize(document_of(judge(run_dir, levels=frozenset(levels))))
 
-        assert judged == normalized(
+        assert judged == normalize(
             verify_ledger(ledger_at(run_dir), frozenset(levels), TrustedReferences()).document()
         ), name
 
@@ -112,4 +112,4 @@ def test_both_report_the_same_for_a_ledger_file(tmp_path: Path) -> None:
     for name, build in LEDGERS.items():
         ledger = build(tmp_path / name) / "ledger.jsonl"
 
-        assert judge_verifier(ledger) == by_the_runner(ledger), name
+        assert judge_report(ledger) == runner_report(ledger), name

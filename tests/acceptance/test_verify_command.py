@@ -1,4 +1,4 @@
-"""`forum verify` and `forum redact`, called as commands."""
+"""The commands `forum verify` and `forum redact`."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def report_on(*arguments: str | Path, stdin: bytes = b"") -> dict[str, Any]:
     return document
 
 
-def edit(path: Path, old: bytes, new: bytes) -> None:
+def replace_once(path: Path, old: bytes, new: bytes) -> None:
     data = path.read_bytes()
     assert old in data
     path.write_bytes(data.replace(old, new, 1))
@@ -46,7 +46,7 @@ def run_dir(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Path:
+def other_run(tmp_path: Path) -> Path:
     return LEDGERS["user_kinds"](tmp_path / "other")
 
 
@@ -67,7 +67,7 @@ def test_a_valid_ledger_exits_0_and_lists_the_levels(run_dir: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-VERIFY-002", "LEDGER-VERIFY-003")
 def test_a_damaged_ledger_exits_3_and_reports_the_entry(run_dir: Path) -> None:
-    edit(run_dir / "ledger.jsonl", b'"attempt":1', b'"attempt":2')
+    replace_once(run_dir / "ledger.jsonl", b'"attempt":1', b'"attempt":2')
 
     result = forum("verify", run_dir)
     report = report_on(run_dir)
@@ -115,7 +115,7 @@ def test_a_requested_level_that_cannot_be_checked_is_an_error(run_dir: Path) -> 
 
 
 def test_only_the_requested_levels_are_checked(run_dir: Path) -> None:
-    edit(run_dir / "bodies.tar", b"ustar\x0000", b"ustar\x0001")
+    replace_once(run_dir / "bodies.tar", b"ustar\x0000", b"ustar\x0001")
 
     assert forum("verify", run_dir).returncode == 3
     assert forum("verify", "--level", "1,2,5", run_dir).returncode == 0
@@ -176,10 +176,10 @@ def test_a_checkpoint_that_the_key_did_not_sign_is_refused(run_dir: Path, tmp_pa
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-004")
-def test_a_pin_refuses_a_rollback_a_fork_and_another_run(run_dir: Path, other: Path, tmp_path: Path) -> None:
+def test_a_pin_refuses_a_rollback_a_fork_and_a_different_run(run_dir: Path, other_run: Path, tmp_path: Path) -> None:
     pin = tmp_path / "pin"
     assert forum("verify", "--pin", pin, run_dir).returncode == 0
-    kept = pin.read_bytes()
+    before = pin.read_bytes()
     assert forum("verify", "--pin", pin, run_dir).returncode == 0
 
     shorter = tmp_path / "shorter"
@@ -189,8 +189,8 @@ def test_a_pin_refuses_a_rollback_a_fork_and_another_run(run_dir: Path, other: P
 
     assert "L512" in report_on("--pin", pin, shorter)["codes"]
     assert report_on("--pin", pin, LEDGERS["wide"](tmp_path / "fork"))["codes"] == ["L513"]
-    assert report_on("--pin", pin, other)["codes"] == ["L507"]
-    assert pin.read_bytes() == kept
+    assert report_on("--pin", pin, other_run)["codes"] == ["L507"]
+    assert pin.read_bytes() == before
 
 
 def test_a_pin_grows_with_its_ledger(run_dir: Path, tmp_path: Path) -> None:
@@ -216,14 +216,14 @@ def test_a_proof_is_checked_without_the_ledger(run_dir: Path, tmp_path: Path) ->
     result = forum("verify", "--proof", proof, "--checkpoint", tmp_path / "checkpoint")
     assert (result.returncode, result.stdout.decode()[:6]) == (0, "valid:")
 
-    edit(proof, b"task.", b"tusk.")
+    replace_once(proof, b"task.", b"tusk.")
     broken = forum("verify", "--proof", proof)
     assert (broken.returncode, b"L602" in broken.stdout) == (3, True)
     assert forum("verify", "--proof", proof, run_dir).returncode == 2
 
 
 def test_control_characters_in_a_ledger_are_not_printed(run_dir: Path) -> None:
-    edit(run_dir / "ledger.jsonl", b'"kind":"run.opened"', b'"kind":"\\u001b[31m"')
+    replace_once(run_dir / "ledger.jsonl", b'"kind":"run.opened"', b'"kind":"\\u001b[31m"')
 
     assert b"\x1b" not in forum("verify", run_dir).stdout
 
@@ -263,7 +263,7 @@ def test_an_impossible_redaction_is_refused_and_changes_nothing(
 
 
 def test_a_damaged_ledger_is_not_redacted(run_dir: Path) -> None:
-    edit(run_dir / "ledger.jsonl", b'"attempt":1', b'"attempt":2')
+    replace_once(run_dir / "ledger.jsonl", b'"attempt":1', b'"attempt":2')
 
     result = forum("redact", run_dir, "--seq", "2", "--body", "prompt", "--reason", "why", "--by", "ann")
 

@@ -21,7 +21,7 @@ def paused_run(path: Path, **gate: Any) -> Folder:
     return folder
 
 
-def ledger(folder: Folder) -> bytes:
+def ledger_bytes(folder: Folder) -> bytes:
     return (folder.path / "run" / "ledger.jsonl").read_bytes()
 
 
@@ -34,7 +34,7 @@ def test_a_decision_writes_the_same_bytes(tmp_path: Path) -> None:
         assert decided.code == 0
         assert folder.forum("resume", "run", "--progress", "none").code == 0
 
-    assert ledger(folders[0]) == ledger(folders[1])
+    assert ledger_bytes(folders[0]) == ledger_bytes(folders[1])
     times = {entry["kind"]: entry["at"] for entry in folders[0].entries()}
     assert (times["run.paused"], times["gate.decided"], times["run.resumed"]) == ("2000-01-01T00:00:01.000000Z",) * 3
     assert times["run.sealed"] == "2000-01-01T00:00:02.000000Z"
@@ -61,12 +61,12 @@ def test_a_redaction_has_the_time_of_the_last_entry(tmp_path: Path) -> None:
 @pytest.mark.requirement("RUN-VIRTUAL-007", "RUN-RESUME-003")
 def test_resuming_without_a_decision_changes_nothing(tmp_path: Path) -> None:
     folder = paused_run(tmp_path)
-    before = ledger(folder)
+    before = ledger_bytes(folder)
 
     result = folder.forum("resume", "run", "--progress", "none")
 
     assert result.code == 5
-    assert ledger(folder) == before
+    assert ledger_bytes(folder) == before
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-007")
@@ -78,7 +78,7 @@ def test_no_deadline_expires_while_a_deterministic_run_is_paused(tmp_path: Path)
     }
     folder.write(gates, roster=MODEL, answers=ANSWERS)
     assert folder.run("--deterministic").code == 5
-    lines = ledger(folder).splitlines(keepends=True)
+    lines = ledger_bytes(folder).splitlines(keepends=True)
     paused_at = next(number for number, line in enumerate(lines) if b'"kind":"run.paused"' in line)
     (folder.path / "run" / "ledger.jsonl").write_bytes(b"".join(lines[: paused_at + 1]))
 
@@ -90,7 +90,7 @@ def test_no_deadline_expires_while_a_deterministic_run_is_paused(tmp_path: Path)
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-004", "RUN-VIRTUAL-005")
-def test_a_deadline_expires_while_tasks_run_or_when_nothing_else_is_left(tmp_path: Path) -> None:
+def test_a_deadline_expires_while_tasks_run_or_when_no_other_task_is_left(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     gates = {name: {"question": "Go?", "deadline": name, "on_deadline": "approve"} for name in ("5s", "1h")}
     tasks = {f"in-{name}": ask("Do.", gate=gate) for name, gate in gates.items()}

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-001", "LEDGER-TREE-001", "LEDGER-TAR-001", "LEDGER-BODY-001")
-def test_the_commands_of_the_example_print_what_the_page_shows(folder: Path) -> None:
+def test_the_commands_of_the_example_print_the_output_on_the_page(folder: Path) -> None:
     assert (folder / "bodies.tar").is_file()
 
 

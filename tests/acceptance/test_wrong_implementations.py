@@ -28,19 +28,19 @@ RECORDED: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
-class CachingWrong(Wrong):
-    """Cache entries: the vectors are hundreds of ledgers that share most of their entries."""
+class CachedWrong(Wrong):
+    """A wrong implementation that caches schema results: hundreds of vectors share most of their entries."""
 
-    memory: Path
+    cache: Path
 
     @property
     def command(self) -> tuple[str, ...]:
-        return command_with_cache(self.memory, str(FOLDER / f"{self.name}.py"))
+        return command_with_cache(self.cache, str(FOLDER / f"{self.name}.py"))
 
 
 @pytest.fixture(scope="module")
-def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("memory")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
 
 
 def test_the_judge_passes_every_vector_of_its_roles() -> None:
@@ -54,10 +54,10 @@ def test_the_judge_refuses_the_other_roles() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(WRONG))
-def test_a_wrong_implementation_fails_exactly_the_recorded_vectors(name: str, memory: Path) -> None:
+def test_a_wrong_implementation_fails_exactly_the_recorded_vectors(name: str, cache: Path) -> None:
     wrong = WRONG[name]
     if "verify" in wrong.roles and name not in NEVER_ANSWER:
-        wrong = CachingWrong(wrong.name, wrong.fault, wrong.breaks, wrong.roles, memory)
+        wrong = CachedWrong(wrong.name, wrong.fault, wrong.breaks, wrong.roles, cache)
 
     assert caught_by(wrong) == RECORDED[name]
 
