@@ -44,7 +44,7 @@ def test_a_task_takes_at_most_0_55_times_the_cpu_time_of_forum_engine(
 
 
 @pytest.mark.parametrize(
-    ("packages", "program", "times_less"),
+    ("packages", "program", "min_ratio"),
     [
         (["langgraph==1.*"], run_peers.LANGGRAPH, 5),
         # Prefect 3 passes an argument that later releases of FastAPI do not accept.
