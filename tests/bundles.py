@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from forum_runner.compile.compiler import Compilation, check_file, compile_workflow
+from forum_runner.compile.compiler import Compilation, CompileOptions, check_file, compile_workflow
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.bundle_files import FileProblem
 from forum_runner.manifest.workflow import InputValue
@@ -61,7 +61,7 @@ def compile_files(
     files: Mapping[str, Any], entry: str = "workflow.yaml", inputs: Mapping[str, Any] | None = None
 ) -> Compilation:
     values = {name: InputValue(value) for name, value in (inputs or {}).items()}
-    return compile_workflow(bundle_of(files), entry, None, values, require_all_inputs=True)
+    return compile_workflow(bundle_of(files), entry, None, CompileOptions(values, require_all_inputs=True))
 
 
 def compile_plan(plan: Mapping[str, Any], **parts: Any) -> Mapping[str, Any]:

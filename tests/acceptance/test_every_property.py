@@ -18,7 +18,7 @@ import pytest
 from bundles import bundle_of, plan_manifest
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_adapters.scripted import ScriptedAdapter
-from forum_runner.compile.compiler import check_file, compile_workflow
+from forum_runner.compile.compiler import CompileOptions, check_file, compile_workflow
 from forum_runner.wave_plan import plan_value, planned_task, wave_plan_reader
 
 ROOT = Path(__file__).parents[2]
@@ -189,7 +189,7 @@ def compile_files(files: dict[str, list[dict[str, Any]]]) -> Any:
     If the schema rejects a value, return BASE_RESULT: it does not show whether the property is read.
     """
     contents = {name: "\n---\n".join(map(json.dumps, documents)) for name, documents in files.items()}
-    result = compile_workflow(bundle_of(contents), "workflow.yaml", None, {}, require_all_inputs=True)
+    result = compile_workflow(bundle_of(contents), "workflow.yaml", None, CompileOptions(require_all_inputs=True))
     if any(finding.code.startswith("F2") for finding in result.findings):
         return BASE_RESULT
     if result.wave_plan is None:

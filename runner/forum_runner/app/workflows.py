@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forum_runner.app.requests import Inputs
-from forum_runner.compile.compiler import Compilation, check_file, compile_workflow, read_script
+from forum_runner.compile.compiler import Compilation, CompileOptions, check_file, compile_workflow, read_script
 from forum_runner.compile.inputs import COMMAND_LINE
 from forum_runner.errors import UsageError
 from forum_runner.finding import ManifestFinding, errors_in, in_order
@@ -104,9 +104,8 @@ def compile_file(
     """Compiles a workflow. `complete`: every input needs a value. `script` replaces the workflow's own."""
     entry, external = _entry(path, root), _read_external_inputs(inputs, script)
     bundle = Bundle(DiskFiles(entry.root))
-    result = compile_workflow(
-        bundle, entry.path, entry.name, external.values, require_all_inputs=complete, answers=external.answers
-    )
+    options = CompileOptions(external.values, complete, external.answers)
+    result = compile_workflow(bundle, entry.path, entry.name, options)
     report = _report(entry.root, result, external)
     sources = tuple(entry.root / name for name in result.sources if not is_reserved(name))
     if errors_in(external.findings) or result.data is None:

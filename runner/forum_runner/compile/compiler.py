@@ -11,26 +11,14 @@ from forum_runner.manifest.manifest_reader import ManifestReader
 from forum_runner.manifest.workflow import InputValue
 from forum_runner.model import ScriptAnswer
 
-__all__ = ["Compilation", "check_file", "compile_workflow", "read_script"]
+__all__ = ["Compilation", "CompileOptions", "check_file", "compile_workflow", "read_script"]
 
 
-def compile_workflow(
-    bundle: Bundle,
-    entry: str,
-    name: str | None,
-    inputs: Mapping[str, InputValue],
-    *,
-    require_all_inputs: bool,
-    answers: tuple[ScriptAnswer, ...] | None = None,
-) -> Compilation:
-    """Compiles the workflow in the file `entry`. `name` selects one of several workflows in the file.
-
-    CompileOptions describes the other parameters.
-    """
+def compile_workflow(bundle: Bundle, entry: str, name: str | None, options: CompileOptions) -> Compilation:
+    """Compiles the workflow in the file `entry`. `name` selects one of several workflows in the file."""
     source = bundle.open_entry(entry)
     if source is None:
         return findings_only(bundle)
-    options = CompileOptions(inputs, require_all_inputs, answers)
     return _compile(ManifestReader(bundle, KINDS), source, _compilable_kinds(), name, options)
 
 
@@ -47,7 +35,7 @@ def check_file(bundle: Bundle, entry: str, name: str | None, inputs: Mapping[str
         kind = KINDS[manifest.kind]
         if kind.compile is not None:
             _compile(reader, source, [kind.name], manifest.name, options)
-        elif (value := reader.read(manifest)) is not None:
+        elif (value := reader.read(manifest)) is not None and kind.check is not None:
             reader.findings.extend(kind.check(reader, value))
     return findings_only(bundle)
 

@@ -16,7 +16,7 @@ from forum_runner.compile.references import (
     text_references,
     whole_reference,
 )
-from forum_runner.compile.scope import Binding, EdgeInput, KnownInput, PlanScope, RunFactInput, UnsetInput
+from forum_runner.compile.scope import Binding, EdgeInput, KnownInput, PlanScope, RunPropertyInput, UnsetInput
 from forum_runner.compile.value_source import ValueSource, final_tasks, tasks_in, value_source
 from forum_runner.finding import ManifestFinding, Place
 from forum_runner.model import EdgeKind, OutputSelection, Plan, PlanInput, Task
@@ -95,7 +95,7 @@ class _Expander:
             expects = tuple(schema for schema in (need.expects, declared.schema) if schema is not None)
             return EdgeInput(self._value_source(need, scope, values), expects, need.max_bytes)
         if reference and reference.namespace == "run":
-            return RunFactInput(reference.name)
+            return RunPropertyInput(reference.name)
         if reference and reference.namespace == "inputs":
             binding = scope.bindings[reference.name]
             if isinstance(binding, EdgeInput):

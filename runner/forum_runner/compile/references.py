@@ -1,19 +1,20 @@
-"""Checks that each `${{ ... }}` refers to an existing input, axis, data edge or fact of the run."""
+"""Checks that each `${{ ... }}` refers to an existing input, axis, data edge or property of the run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from forum_runner.compile.edge_checks import has_unclear_edges
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import has_wrong_type, is_present
+from forum_runner.manifest.shared_fields import read_text
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.manifest.template import REFERENCE_HINT, parse_text
+from forum_runner.manifest.template import nested_texts, parse_text
 from forum_runner.model import EdgeKind, Plan, Reference, Task, Text
 
-_RUN_FACTS = ("id",)
+_RUN_PROPERTIES = ("id",)
 
 
 def task_texts(task: Task) -> Iterator[tuple[Text, Origin]]:
@@ -38,13 +39,8 @@ def text_references(text: Text) -> Iterator[Reference]:
 
 def nested_references(value: Any) -> Iterator[Reference]:
     """The references in a value of `with`, at any depth."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from nested_references(item)
-    elif isinstance(value, str) and "${{" in value:
-        yield from text_references(parse_text(value)[0])
+    for _, text in nested_texts(value):
+        yield from text_references(parse_text(text)[0])
 
 
 def whole_reference(value: Any) -> Reference | None:
@@ -71,7 +67,7 @@ def check_references(plan: Plan) -> Iterator[ManifestFinding]:
             for axis, value in selection.matrix.items():
                 yield from _check_selected_value(value, task, plan, selection.origin.at("matrix", axis))
         if task.arguments:
-            yield from _check_arguments(task.arguments, task, plan, task.origin.at("with"))
+            yield from _check_arguments(task, plan)
     for output in plan.outputs.values():
         for axis, value in output.matrix.items():
             for reference in text_references(value) if isinstance(value, tuple) else ():
@@ -83,13 +79,13 @@ def _check_reference(reference: Reference, task: Task, plan: Plan, origin: Origi
     name = reference.name
     match reference.namespace:
         case "inputs":
-            known, message = set(plan.inputs), f"the plan has no input '{name}'"
+            known, noun, message = set(plan.inputs), "inputs", f"the plan has no input '{name}'"
         case "matrix":
-            known, message = set(task.matrix or ()), f"task '{task.id}' has no matrix axis '{name}'"
+            known, noun, message = set(task.matrix or ()), "axes", f"task '{task.id}' has no matrix axis '{name}'"
         case "run":
-            known, message = set(_RUN_FACTS), f"a run has no '{name}'"
+            known, noun, message = set(_RUN_PROPERTIES), "properties", f"a run has no property '{name}'"
         case _:
-            known, message = data_names(task), f"no data edge delivers '{name}' to task '{task.id}'"
+            known, noun, message = data_names(task), "data", f"no data edge delivers '{name}' to task '{task.id}'"
     if name in known:
         return
     place = origin.place_of(reference.source)
@@ -100,7 +96,7 @@ def _check_reference(reference: Reference, task: Task, plan: Plan, origin: Origi
     elif edge is not None:
         yield ManifestFinding("F020", place, message, f"the edge from '{name}' delivers it as '{edge.name}'")
     elif not _is_unreadable(reference, task, plan):
-        yield ManifestFinding("F020", place, message, hint_for(name, known, f"{reference.namespace} here"))
+        yield ManifestFinding("F020", place, message, hint_for(name, known, f"available {noun}"))
 
 
 def _is_unreadable(reference: Reference, task: Task, plan: Plan) -> bool:
@@ -124,29 +120,22 @@ def _check_selected_value(value: Any, task: Task, plan: Plan, origin: Origin) ->
             yield ManifestFinding("F020", place, "only matrix values and inputs can select instances")
 
 
-def _check_arguments(value: Any, task: Task, plan: Plan, origin: Origin) -> Iterator[ManifestFinding]:
+def _check_arguments(task: Task, plan: Plan) -> Iterator[ManifestFinding]:
     """Checks the references in `with`, at any depth."""
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _check_arguments(item, task, plan, origin.at(name))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _check_arguments(item, task, plan, origin.at(index))
-    elif isinstance(value, str) and "${{" in value:
-        text, problems = parse_text(value)
-        for problem in problems:
-            yield ManifestFinding(
-                "F019", origin.place_of(problem.source, last=problem.is_last), problem.message, REFERENCE_HINT
-            )
-        is_argument = len(origin.path) == len(task.origin.path) + 2
+    for path, value in nested_texts(task.arguments):
+        origin = task.origin.at("with", *path)
+        findings: list[ManifestFinding] = []
+        text = read_text(value, origin, findings)
+        yield from findings
+        is_whole_argument = len(path) == 1 and whole_reference(value) is not None
         for reference in text_references(text):
             yield from _check_reference(reference, task, plan, origin)
-            if reference.namespace in ("needs", "run") and not (is_argument and whole_reference(value)):
+            if reference.namespace in ("needs", "run") and not is_whole_argument:
                 yield partial_reference_finding(reference, origin)
 
 
 def partial_reference_finding(reference: Reference, origin: Origin) -> ManifestFinding:
-    """The finding for a reference inside a longer text whose value is not known at compile time."""
+    """The finding for a reference to a value that is known only at run time and is not the whole argument."""
     message = f"'{reference.namespace}.{reference.name}' can only be passed as a whole value"
     hint = f"write only '{reference.source}' as the value of an input"
     return ManifestFinding("F314", origin.place_of(reference.source), message, hint)

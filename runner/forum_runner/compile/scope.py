@@ -38,8 +38,8 @@ class EdgeInput:
 
 
 @dataclass(frozen=True, slots=True)
-class RunFactInput:
-    """An input of a used plan that is a fact of the run, such as its id."""
+class RunPropertyInput:
+    """An input of a used plan that is a property of the run, such as its id."""
 
     name: str
 
@@ -49,7 +49,7 @@ class UnsetInput:
     """An input without a value: the plan can be displayed, but not run."""
 
 
-Binding = KnownInput | SecretInput | EdgeInput | RunFactInput | UnsetInput
+Binding = KnownInput | SecretInput | EdgeInput | RunPropertyInput | UnsetInput
 Part = str | dict[str, str]
 
 
@@ -112,7 +112,7 @@ class PlanScope:
                 return {"secret": name}
             case EdgeInput():
                 return {"need": f"inputs.{reference.name}"}
-            case RunFactInput(name):
+            case RunPropertyInput(name):
                 return {"run": name}
             case UnsetInput():
                 return reference.source

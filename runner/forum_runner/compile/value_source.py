@@ -55,16 +55,11 @@ def _selected_suffixes(project: Project, task: Task, selected: dict[str, str]) -
 
 def tasks_in(value: ValueSource) -> Iterator[str]:
     """The ids of all tasks in a source."""
-    if "task" in value:
-        yield value["task"]
-    elif "each" in value:
-        yield value["each"]
-    elif "list" in value:
-        for item in value["list"]:
-            yield from tasks_in(item)
+    if "task" in value or "each" in value:
+        yield value.get("task") or value["each"]
     else:
-        for item in value["object"].values():
-            yield from tasks_in(item)
+        for part in value["list"] if "list" in value else value["object"].values():
+            yield from tasks_in(part)
 
 
 def _instance_source(project: Project, task: Task, id_: str, path: str) -> ValueSource:

@@ -72,10 +72,10 @@ class ManifestReader:
             return kind.read(self, field, at)
         if field is None and is_present(at):
             return None
-        same_file_manifests = self._same_file_manifests(origin, kind_name) if field is None else []
-        if len(same_file_manifests) > 1:
+        neighbors = self.manifests.same_file_manifests(origin, kind_name) if field is None else []
+        if len(neighbors) > 1:
             return None
-        manifest = same_file_manifests[0] if same_file_manifests else None
+        manifest = neighbors[0] if neighbors else None
         if field == DEFAULT or (field is None and manifest is None and kind.has_default):
             manifest = self._default(kind, at)
         elif isinstance(field, str):
@@ -84,10 +84,6 @@ class ManifestReader:
             message, hint = f"the workflow has no {kind.schema}", f"add '{kind.schema}': a path or a mapping"
             self.findings.append(origin.at("kind").finding("F203", message, hint))
         return self.read(manifest) if manifest else None
-
-    def _same_file_manifests(self, origin: Origin, kind_name: str) -> list[Manifest]:
-        source = self.bundle.open_entry(origin.document.file)
-        return self.manifests.same_file_manifests(source, kind_name) if source else []
 
     def _default(self, kind: ManifestKind, origin: Origin) -> Manifest | None:
         if not kind.has_default:

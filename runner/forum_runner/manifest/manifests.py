@@ -44,30 +44,30 @@ class Manifests:
         return self._manifests[source.name]
 
     def entry(self, source: BundleFile, kinds: Collection[str], name: str | None) -> Manifest | None:
-        """The manifest to use from a file that was passed to a command. None or several matches are a finding."""
-        found = [m for m in self.manifests_in(source) if m.kind in kinds and name in (None, m.name)]
+        """The manifest to use from a file that was passed to a command. Zero or several matches are a finding."""
+        matches = [m for m in self.manifests_in(source) if m.kind in kinds and name in (None, m.name)]
         kind = " or ".join(kinds)
-        if len(found) == 1:
-            return found[0]
+        if len(matches) == 1:
+            return matches[0]
         origin = source.documents[0].origin() if source.documents else None
-        if origin is not None and not found and self._has_known_kinds(source):
+        if origin is not None and not matches and self._has_known_kinds(source):
             hint = self._hint(source, kinds, name)
             self._add(origin, "F003", f"this file contains no {kind}{_name_suffix(name)}", hint)
-        elif found:
-            names = ", ".join(sorted(m.name for m in found))
-            message = f"this file contains {len(found)} documents of kind {kind}: {names}"
-            self._add(found[1].origin.at("kind"), "F004", message, f"select one with '{source.name}#NAME'")
+        elif matches:
+            names = ", ".join(sorted(m.name for m in matches))
+            message = f"this file contains {len(matches)} documents of kind {kind}: {names}"
+            self._add(matches[1].origin.at("kind"), "F004", message, f"select one with '{source.name}#NAME'")
         return None
 
-    def same_file_manifests(self, source: BundleFile, kind: str) -> list[Manifest]:
+    def same_file_manifests(self, workflow: Origin, kind: str) -> list[Manifest]:
         """The manifests of a kind in the file of a workflow that refers to none. More than one is a finding."""
-        found = [m for m in self.manifests_in(source) if m.kind == kind]
-        if len(found) > 1:
-            message = f"this file contains {len(found)} documents of kind {kind}, and the workflow refers to none"
-            self._add(
-                found[1].origin.at("kind"), "F004", message, f"select one: '{kind.lower()}: \"#{found[0].name}\"'"
-            )
-        return found
+        source = self._bundle.open_entry(workflow.document.file)
+        matches = [m for m in self.manifests_in(source) if m.kind == kind] if source else []
+        if len(matches) > 1:
+            message = f"this file contains {len(matches)} documents of kind {kind}, and the workflow refers to none"
+            hint = f"select one: '{kind.lower()}: \"#{matches[0].name}\"'"
+            self._add(matches[1].origin.at("kind"), "F004", message, hint)
+        return matches
 
     def by_reference(self, reference: str, kind: str, origin: Origin) -> Manifest | None:
         """The manifest that `path`, `path#name` or `#name` refers to in its file."""
@@ -76,11 +76,13 @@ class Manifests:
         source = self._bundle.open_reference(path, origin) if path else self._bundle.open_entry(file)
         if source is None:
             return None
-        found = [m for m in self.manifests_in(source) if m.kind == kind and name in (None, m.name)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            self._add(origin, "F004", f"'{source.name}' contains {len(found)} documents of kind {kind}", "add '#NAME'")
+        matches = [m for m in self.manifests_in(source) if m.kind == kind and name in (None, m.name)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            self._add(
+                origin, "F004", f"'{source.name}' contains {len(matches)} documents of kind {kind}", "add '#NAME'"
+            )
         elif self._has_known_kinds(source):
             message = f"'{source.name}' contains no {kind}{_name_suffix(name)}"
             self._add(origin, "F005", message, self._hint(source, [kind], name))

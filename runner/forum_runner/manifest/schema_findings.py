@@ -50,10 +50,10 @@ def schema_finding(origin: Origin, error: jsonschema_rs.ValidationError) -> Mani
             return _not_exactly_one(origin, error, subject)
         case _Kind.PropertyNames():
             name = details["error"].instance
-            hint = _description(error, "name")
+            hint = _description_hint(resources.schema("types")["$defs"]["name"])
             return origin.at(name).key_finding("F209", f"'{name}' is not a valid name in {subject}", hint)
         case _Kind.Pattern():
-            hint = _description(error) or f"it must match {details['pattern']}"
+            hint = _description_hint(schema_at(error)) or f"it must match {details['pattern']}"
             return origin.finding("F205", f"{subject} has the wrong format", hint)
         case _Kind.Minimum() | _Kind.Maximum() | _Kind.ExclusiveMinimum() | _Kind.ExclusiveMaximum():
             relation = "below" if "inimum" in kind.name else "above"
@@ -119,14 +119,11 @@ def schema_at(error: jsonschema_rs.ValidationError) -> dict[str, Any]:
     return schema
 
 
-def _description(error: jsonschema_rs.ValidationError, shared_type: str | None = None) -> str | None:
-    if shared_type is not None:
-        text: str | None = resources.schema("types")["$defs"][shared_type]["description"]
-    else:
-        text = schema_at(error).get("description")
-    if not text:
+def _description_hint(schema: dict[str, Any]) -> str | None:
+    """The description of a schema as a hint: without a period, and in lower case unless it starts with an acronym."""
+    sentence = str(schema.get("description", "")).removesuffix(".")
+    if not sentence:
         return None
-    sentence = text.removesuffix(".")
     is_word = sentence[1:2].islower() or sentence[1:2] == " "
     return sentence[:1].lower() + sentence[1:] if is_word else sentence
 
@@ -144,7 +141,8 @@ def _syntax_hint(error: jsonschema_rs.ValidationError, types: list[str]) -> str 
         return f"fields: {', '.join(fields)}" if 0 < len(fields) <= 12 else None
     if "string" not in types or "object" in types or not isinstance(value, int | float):
         return None
-    return _description(error) if "pattern" in schema_at(error) else "quote it"
+    schema = schema_at(error)
+    return _description_hint(schema) if "pattern" in schema else "quote it"
 
 
 def _subject(path: Path) -> str:

@@ -1,10 +1,11 @@
 """Parses `${{ ... }}` in text: references only, no expressions. `$${{` stands for a literal `${{`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from forum_runner.document import Path
 from forum_runner.model import Reference, Text
 
 NAMESPACES = ("inputs", "matrix", "needs", "run")
@@ -48,9 +49,14 @@ def parse_text(text: str) -> tuple[Text, list[TemplateProblem]]:
     return tuple(part for part in (*parts, literal + text[position:]) if part), problems
 
 
+def nested_texts(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """The texts in a value that contain a reference, valid or not, at any depth, each with its path."""
+    if isinstance(value, str) and "${{" in value:
+        yield path, value
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for step, item in items:
+        yield from nested_texts(item, (*path, step))
+
+
 def contains_reference(value: Any) -> bool:
-    """Whether a value contains a reference, valid or not."""
-    if isinstance(value, str):
-        return "${{" in value
-    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return any(map(contains_reference, items))
+    return any(True for _ in nested_texts(value))

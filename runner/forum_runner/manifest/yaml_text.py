@@ -16,11 +16,9 @@ def prepare_text(text: str, *, is_json: bool) -> tuple[str, dict[int, str]]:
     if not separators:
         return text, {}
     unused = (chr(code) for code in _PRIVATE_USE if chr(code) not in text)
-    placeholders = dict(zip(separators, unused, strict=False))
-    replacements = {ord(placeholder): separator for separator, placeholder in placeholders.items()}
-    return text.translate(
-        {ord(separator): placeholder for separator, placeholder in placeholders.items()}
-    ), replacements
+    placeholders = dict(zip(map(ord, separators), unused, strict=False))
+    replacements = {ord(placeholder): chr(separator) for separator, placeholder in placeholders.items()}
+    return text.translate(placeholders), replacements
 
 
 def _join_surrogates(match: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from bundles import ROSTER, bundle_of, finding_codes
 from forum_runner import resources
 from forum_runner.commands import explain, schema
-from forum_runner.compile.compiler import check_file, compile_workflow
+from forum_runner.compile.compiler import CompileOptions, check_file, compile_workflow
 from forum_runner.compile.kinds import KINDS, CompilerKind
 from forum_runner.compile.workflow_compiler import compile_to_wave_plan
 from forum_runner.document import Origin
@@ -80,7 +80,7 @@ def test_the_manifest_schema_has_a_branch_for_each_registered_kind() -> None:
 
 @pytest.mark.usefixtures("_debate")
 def test_a_registered_kind_compiles() -> None:
-    result = compile_workflow(bundle_of({"debate.yaml": DEBATE}), "debate.yaml", None, {}, require_all_inputs=True)
+    result = compile_workflow(bundle_of({"debate.yaml": DEBATE}), "debate.yaml", None, CompileOptions())
 
     assert result.findings == ()
     assert result.wave_plan is not None

@@ -8,7 +8,7 @@ import pytest
 import rfc8785
 
 from bundles import ROSTER, as_bytes, bundle_of, compile_files, compile_plan, plan_finding_codes, workflow
-from forum_runner.compile.compiler import check_file, compile_workflow
+from forum_runner.compile.compiler import CompileOptions, check_file, compile_workflow
 from forum_runner.finding import exit_code_of
 from forum_runner.manifest.workflow import InputValue
 
@@ -297,7 +297,7 @@ def test_input_text_is_converted_to_the_type_in_the_schema(schema: Any, text: st
     bundle = bundle_of({"workflow.yaml": workflow({"inputs": {"x": schema}, "tasks": {"t": RUN}})})
     inputs = {"x": InputValue(text, is_text=True)}
 
-    result = compile_workflow(bundle, "workflow.yaml", None, inputs, require_all_inputs=True)
+    result = compile_workflow(bundle, "workflow.yaml", None, CompileOptions(inputs, require_all_inputs=True))
 
     assert result.wave_plan is not None, result.findings
     assert result.wave_plan["inputs"]["x"]["value"] == value
