@@ -13,7 +13,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-_MAX_MESSAGE = 500
+_MAX_LENGTH = 500
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 WARNING_CODES = frozenset({"F106", "F303", "F311", "F315", "F506"})
 REFUSAL_CODES = frozenset({"F501", "F502", "F503", "F504", "F505"})
@@ -55,10 +55,10 @@ def visible(text: str) -> str:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_MESSAGE else text[: _MAX_MESSAGE - 3] + "..."
+    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 3] + "..."
 
 
-def in_order(findings: Iterable[ManifestFinding]) -> tuple[ManifestFinding, ...]:
+def sort_findings(findings: Iterable[ManifestFinding]) -> tuple[ManifestFinding, ...]:
     """The findings sorted by file, line, column and code, without duplicates."""
     unique = dict.fromkeys(findings)
     return tuple(sorted(unique, key=lambda f: (f.place.file, f.place.line, f.place.column, f.code, f.message)))

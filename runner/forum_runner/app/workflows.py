@@ -13,7 +13,7 @@ from forum_runner.app.requests import Inputs
 from forum_runner.compile.compiler import Compilation, CompileOptions, check_file, compile_workflow, read_script
 from forum_runner.compile.inputs import COMMAND_LINE
 from forum_runner.errors import UsageError
-from forum_runner.finding import ManifestFinding, errors_in, in_order
+from forum_runner.finding import ManifestFinding, errors_in, sort_findings
 from forum_runner.manifest.bundle import Bundle, BundleFile
 from forum_runner.manifest.bundle_files import BUILT_IN, DiskFiles, is_reserved, split_reference
 from forum_runner.manifest.workflow import InputValue, read_inputs
@@ -95,7 +95,7 @@ def check(paths: Sequence[str], root: Path | None, inputs: Inputs) -> Report:
         report = _report(entry.root, result, external)
         findings += report.findings
         texts |= report.texts
-    return Report(in_order(findings), texts)
+    return Report(sort_findings(findings), texts)
 
 
 def compile_file(
@@ -163,7 +163,7 @@ def _open_external(path: Path) -> tuple[Bundle, BundleFile | None]:
 
 
 def _report(root: Path, result: Compilation, external: _ExternalInputs) -> Report:
-    findings = in_order([*external.findings, *(_with_display_name(finding, root) for finding in result.findings)])
+    findings = sort_findings([*external.findings, *(_with_display_name(finding, root) for finding in result.findings)])
     texts = {_display_name(name, root): source.text for name, source in result.sources.items()}
     return Report(findings, {**texts, **external.texts})
 

@@ -40,7 +40,8 @@ def command(
     """
     from forum_runner import api
     from forum_runner.finding import exit_code_of
-    from forum_runner.report import ReportFormat, counted
+    from forum_runner.manifest.units import counted
+    from forum_runner.report import ReportFormat
     from forum_runner.report.finding_formats import render, render_text
 
     report = api.check(WORKSPACE, files, root=root, inputs=read_inputs(input_texts, inputs_file))

@@ -51,7 +51,8 @@ def command(
 
 
 def _summary(plan: WavePlan) -> str:
-    from forum_runner.report import counted, join_lines
+    from forum_runner.manifest.units import counted
+    from forum_runner.report import join_lines
 
     waves = plan.waves
     head = f"{plan.metadata.name}: {counted(len(plan.tasks), 'task')} in {counted(len(waves), 'wave')}"

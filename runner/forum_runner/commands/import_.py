@@ -45,7 +45,7 @@ def command(source: str, format_name: str, out: Path | None, as_json: bool) -> i
 
 
 def _print(result: ImportResult) -> None:
-    from forum_runner.report import counted
+    from forum_runner.manifest.units import counted
 
     parsed = result.parsed
     files = ", ".join(file.name for file in parsed.files)

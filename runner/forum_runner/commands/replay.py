@@ -24,7 +24,7 @@ def command(run: str, as_json: bool) -> int:
     """
     from forum_runner import api
     from forum_runner.finding import visible
-    from forum_runner.report import counted
+    from forum_runner.manifest.units import counted
 
     result = api.replay(WORKSPACE, run)
     outcome, divergence = result.outcome, result.outcome.divergence

@@ -11,18 +11,18 @@ from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import is_present
-from forum_runner.manifest.units import format_duration, format_usd
+from forum_runner.manifest.units import counted, format_duration, format_usd
 from forum_runner.model import Budget, RosterAdapter, Task
 
 # The field of the model, the field of the manifest, and the format of its value.
 _FIELDS: tuple[tuple[str, str, Callable[[int], str]], ...] = (
-    ("calls", "calls", "{:,} calls".format),
-    ("input_tokens", "input_tokens", "{:,} input tokens".format),
-    ("output_tokens", "output_tokens", "{:,} output tokens".format),
-    ("tokens", "tokens", "{:,} tokens".format),
+    ("calls", "calls", lambda number: counted(number, "call")),
+    ("input_tokens", "input_tokens", lambda number: counted(number, "input token")),
+    ("output_tokens", "output_tokens", lambda number: counted(number, "output token")),
+    ("tokens", "tokens", lambda number: counted(number, "token")),
     ("micro_usd", "usd", format_usd),
     ("wall_ms", "wall", format_duration),
-    ("output_bytes", "output_bytes", "{:,} bytes of output".format),
+    ("output_bytes", "output_bytes", lambda number: f"{counted(number, 'byte')} of output"),
 )
 _TOTAL = ""  # the key of the total in counts by agent
 
@@ -31,12 +31,12 @@ def check_budgets(project: Project) -> Iterator[ManifestFinding]:
     policy = project.policy
     if policy is None or project.roster is None:
         return
-    yield from _check_scope(policy.budget, "the run", reachable_adapters(project).values())
+    yield from _check_budget(policy.budget, "the run", reachable_adapters(project).values())
     for agent in project.roster.agents.values():
         if agent.limits:
             adapters = (project.adapter(name) for name in agent.adapters.values())
             known = [adapter for adapter in adapters if adapter]
-            yield from _check_scope(agent.limits, f"agent '{agent.name}'", known)
+            yield from _check_budget(agent.limits, f"agent '{agent.name}'", known)
     for task in project.tasks():
         if task.budget:
             yield from _check_task(task, project, task.budget, policy.budget)
@@ -45,12 +45,11 @@ def check_budgets(project: Project) -> Iterator[ManifestFinding]:
 
 def _check_task(task: Task, project: Project, budget: Budget, run: Budget) -> Iterator[ManifestFinding]:
     origin = budget.origin or task.origin
-    yield from _check_scope(budget, f"task '{task.id}'", usable_adapters(task, project))
+    yield from _check_budget(budget, f"task '{task.id}'", usable_adapters(task, project))
     min_calls = 1 + len(project.judges(task))
     if budget.calls is not None and budget.calls < min_calls:
-        message = (
-            f"task '{task.id}' needs at least {min_calls} calls with its judges, but its budget allows {budget.calls}"
-        )
+        calls = counted(min_calls, "call")
+        message = f"task '{task.id}' needs at least {calls} with its judges, but its budget allows {budget.calls:,}"
         yield origin.at("calls").finding("F603", message)
     for field, name, format_value in _FIELDS:
         task_limit, run_limit = getattr(budget, field), getattr(run, field)
@@ -60,7 +59,7 @@ def _check_task(task: Task, project: Project, budget: Budget, run: Budget) -> It
             yield origin.at(name).finding("F602", message)
 
 
-def _check_scope(budget: Budget, owner: str, adapters: Iterable[RosterAdapter]) -> Iterator[ManifestFinding]:
+def _check_budget(budget: Budget, owner: str, adapters: Iterable[RosterAdapter]) -> Iterator[ManifestFinding]:
     origin = budget.origin
     if origin is None:
         return
@@ -88,13 +87,15 @@ def _check_calls(project: Project, run: Budget) -> Iterator[ManifestFinding]:
     min_calls = _count_calls(project)
     total = min_calls.pop(_TOTAL, 0)
     if run.calls is not None and run.origin and run.calls < total:
-        message = f"the tasks need at least {total:,} calls, but the run's budget allows {run.calls:,}"
+        message = f"the tasks need at least {counted(total, 'call')}, but the run's budget allows {run.calls:,}"
         yield run.origin.at("calls").finding("F603", message)
     for name, count in sorted(min_calls.items()):
         agent = project.agent(name)
         if agent and agent.limits and agent.limits.calls is not None and agent.limits.calls < count:
             origin: Origin = agent.limits.origin or agent.origin
-            message = f"agent '{name}' needs at least {count:,} calls, but its limits allow {agent.limits.calls:,}"
+            message = (
+                f"agent '{name}' needs at least {counted(count, 'call')}, but its limits allow {agent.limits.calls:,}"
+            )
             yield origin.at("calls").finding("F603", message)
 
 

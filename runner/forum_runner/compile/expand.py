@@ -8,7 +8,7 @@ from typing import Any
 
 from forum_runner.compile import matrix, task_document
 from forum_runner.compile.inputs import check_argument
-from forum_runner.compile.project import MAX_EDGES, MAX_TEXT, Project
+from forum_runner.compile.project import MAX_EDGES, MAX_TEXT_CHARACTERS, Project
 from forum_runner.compile.references import (
     nested_references,
     partial_reference_finding,
@@ -32,7 +32,10 @@ class ExpandedTask:
 
 @dataclass(slots=True)
 class ExpandedPlan:
-    """All tasks by id, the schemas that they refer to, and the findings of the expansion."""
+    """All tasks by id, the plan's outputs, the schemas by digest, and the findings of the expansion.
+
+    `edges` and `characters` count edges and characters of text, which are limited.
+    """
 
     tasks: dict[str, ExpandedTask] = field(default_factory=dict)
     outputs: dict[str, ValueSource] = field(default_factory=dict)
@@ -43,10 +46,10 @@ class ExpandedPlan:
 
     @property
     def excess(self) -> str | None:
-        """The limit that is exceeded, if any."""
+        """The limit that the plan exceeds, as text; None if it exceeds no limit."""
         if self.edges > MAX_EDGES:
             return f"{MAX_EDGES:,} edges"
-        return f"{MAX_TEXT:,} characters of text" if self.characters > MAX_TEXT else None
+        return f"{MAX_TEXT_CHARACTERS:,} characters of text" if self.characters > MAX_TEXT_CHARACTERS else None
 
 
 def expand(project: Project, bindings: Mapping[str, Binding]) -> ExpandedPlan:
@@ -80,7 +83,7 @@ class _Expander:
         bindings = {
             name: self._bind_argument(task, declared, scope, values) for name, declared in sorted(inner.inputs.items())
         }
-        needed = [id_ for need in task.needs for id_ in self._upstream_ids(need, scope, values)]
+        needed = [upstream for need in task.needs for upstream in self._upstream_ids(need, scope, values)]
         upstreams = tuple(dict.fromkeys(needed)) if task.needs else scope.upstreams
         conditions = (*scope.conditions, *self._conditions(task, scope, values))
         self.expand(PlanScope(inner, id_ + "/", bindings, upstreams, conditions))

@@ -14,7 +14,7 @@ from forum_runner.model import Agent, Plan, Policy, Roster, RosterAdapter, Task,
 MAX_PLAN_DEPTH = 16
 MAX_TASKS = 100_000
 MAX_EDGES = 1_000_000
-MAX_TEXT = 100_000_000
+MAX_TEXT_CHARACTERS = 100_000_000
 
 _ONE_INSTANCE: list[tuple[str, Mapping[str, Any]]] = [("", {})]
 
@@ -25,15 +25,15 @@ Ladder = list[tuple[Tier, RosterAdapter]]
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A root plan with its roster, its policy and all used plans.
+    """A root plan with its roster, its policy and all used plans, by the origin of the task that uses each.
 
-    A part that could not be read is None, and checks that need it are skipped.
+    If the roster or the policy could not be read, it is None, and checks that need it are skipped.
     """
 
     root: Plan
     roster: Roster | None
     policy: Policy | None
-    used: Mapping[Origin, Plan] = field(default_factory=dict)
+    used_plans: Mapping[Origin, Plan] = field(default_factory=dict)
     _instances: dict[int, Instances] = field(default_factory=dict, compare=False)
     _ladders: dict[tuple[str | None, tuple[Tier, ...]], Ladder] = field(default_factory=dict, compare=False)
 
@@ -47,11 +47,11 @@ class Project:
 
     def used_plan(self, task: Task) -> Plan | None:
         """The plan that a task uses."""
-        return self.used.get(task.origin) if task.uses is not None else None
+        return self.used_plans.get(task.origin) if task.uses is not None else None
 
     def plans(self) -> list[Plan]:
         """Every plan once, the root first."""
-        return list({id(plan): plan for plan in (self.root, *self.used.values())}.values())
+        return list({id(plan): plan for plan in (self.root, *self.used_plans.values())}.values())
 
     def tasks(self) -> Iterator[Task]:
         """The tasks of every plan, before expansion."""
@@ -91,18 +91,19 @@ class Project:
         if key not in self._ladders:
             agent = self.agent(task.agent)
             tiers = (agent.tier, *task.escalate) if agent else ()
-            steps = [(tier, self.adapter(agent.adapters.get(tier))) for tier in tiers if agent]
-            self._ladders[key] = [(tier, adapter) for tier, adapter in steps if adapter is not None]
+            rungs = [(tier, self.adapter(agent.adapters.get(tier))) for tier in tiers if agent]
+            self._ladders[key] = [(tier, adapter) for tier, adapter in rungs if adapter is not None]
         return self._ladders[key]
 
     def judges(self, task: Task) -> list[Agent]:
+        """The agents that check a task's result; unknown agents are left out."""
         found = [self.agent(check.agent) for check in task.accept]
         return [agent for agent in found if agent is not None]
 
 
-def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[ManifestFinding]]:
-    """The plan of each `uses`, by the origin of its task, and a finding for each loop of plans."""
-    used: dict[Origin, Plan] = {}
+def collect_plans(root: Plan, find_plan: FindPlan) -> tuple[dict[Origin, Plan], list[ManifestFinding]]:
+    """The plan of each `uses`, by the origin of its task, and a finding for each recursive or too deep plan."""
+    used_plans: dict[Origin, Plan] = {}
     findings: list[ManifestFinding] = []
     heights: dict[int, int] = {}
 
@@ -112,7 +113,7 @@ def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[
             if task.uses is None:
                 continue
             origin = task.origin.at("uses")
-            inner = find(task.uses, origin)
+            inner = find_plan(task.uses, origin)
             if inner is None:
                 continue
             outer = (*path, plan)
@@ -124,17 +125,18 @@ def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[
             elif len(outer) + heights.get(id(inner), 1) > MAX_PLAN_DEPTH:
                 findings.append(origin.finding("F709", f"plans are nested more than {MAX_PLAN_DEPTH} levels deep"))
             else:
-                used[task.origin] = inner
+                used_plans[task.origin] = inner
                 if id(inner) not in heights:
                     visit(inner, outer)
                 height = max(height, 1 + heights[id(inner)])
         heights[id(plan)] = height
 
     visit(root, ())
-    return used, findings
+    return used_plans, findings
 
 
 def check_size(project: Project) -> Iterator[ManifestFinding]:
+    """Checks the number of tasks and output values after expansion, before anything is expanded."""
     origin = project.root.origin.at("tasks")
     total = _expanded_sizes(project, lambda plan: plan.tasks.values())[id(project.root)]
     if total > MAX_TASKS:

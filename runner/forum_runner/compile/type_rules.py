@@ -12,10 +12,11 @@ from urllib.parse import unquote
 
 from forum_runner.manifest import pointer
 
-_ALL = frozenset({"null", "boolean", "object", "array", "string", "integer", "fraction"})
-_NUMBER = frozenset({"integer", "fraction"})
-_NAMES = {"null": "null", "boolean": "a boolean", "object": "an object", "array": "an array", "string": "text"}
-_NAMES |= {"integer": "a number", "fraction": "a number"}
+_ALL_KINDS = frozenset({"null", "boolean", "object", "array", "string", "integer", "fraction"})
+_NUMBER_KINDS = frozenset({"integer", "fraction"})
+_KIND_NAMES = {"null": "null", "boolean": "a boolean", "object": "an object", "array": "an array", "string": "text"}
+_KIND_NAMES |= {"integer": "a number", "fraction": "a number"}
+# Larger types are not compared completely; their values are validated on delivery.
 _MAX_DEPTH = 64
 _MAX_COMPARED = 100
 TEXT = {"type": "string"}
@@ -63,19 +64,19 @@ class Type:
             if "$ref" in node:
                 pending.append(pointer.look_up(self.root, unquote(node["$ref"][1:])))
 
-    def kinds(self, known: dict[int, frozenset[str]] | None = None, depth: int = 0) -> frozenset[str]:
-        """The JSON types that a value may have. `known` caches the results by schema."""
-        known = {} if known is None else known
-        if id(self.node) in known or depth > _MAX_DEPTH:
-            return known.get(id(self.node), _ALL)
-        known[id(self.node)] = kinds = _ALL
+    def kinds(self, cache: dict[int, frozenset[str]] | None = None, depth: int = 0) -> frozenset[str]:
+        """The JSON types that a value may have. `cache` holds the results by the id() of the schema."""
+        cache = {} if cache is None else cache
+        if id(self.node) in cache or depth > _MAX_DEPTH:
+            return cache.get(id(self.node), _ALL_KINDS)
+        cache[id(self.node)] = kinds = _ALL_KINDS
         for node in self.conjuncts():
             kinds &= _kinds_of_node(node)
             for keyword in ("anyOf", "oneOf"):
                 if keyword in node:
-                    branches = [self.derive(branch).kinds(known, depth + 1) for branch in node[keyword]]
+                    branches = [self.derive(branch).kinds(cache, depth + 1) for branch in node[keyword]]
                     kinds &= frozenset().union(*branches)
-        known[id(self.node)] = kinds
+        cache[id(self.node)] = kinds
         return kinds
 
     def choices(self) -> list[Any] | None:
@@ -92,6 +93,7 @@ class Type:
         return choices
 
     def required(self) -> set[str]:
+        """The names that every object of this type must have."""
         return {name for node in self.conjuncts() for name in node.get("required", ())}
 
 
@@ -193,10 +195,10 @@ def _item_type(type_: Type, token: str) -> Type | UnknownPointer:
 
 
 def _kinds_of_node(node: Mapping[str, Any]) -> frozenset[str]:
-    kinds = _ALL
+    kinds = _ALL_KINDS
     if "type" in node:
         names = node["type"] if isinstance(node["type"], list) else [node["type"]]
-        kinds &= frozenset().union(*(_NUMBER if name == "number" else {name} for name in names))
+        kinds &= frozenset().union(*(_NUMBER_KINDS if name == "number" else {name} for name in names))
     if "const" in node:
         kinds &= {_kind_of(node["const"])}
     if "enum" in node:
@@ -216,5 +218,5 @@ def _is_equal(a: Any, b: Any) -> bool:
 
 
 def _list_kinds(kinds: frozenset[str]) -> str:
-    names = sorted({_NAMES[kind] for kind in kinds})
+    names = sorted({_KIND_NAMES[kind] for kind in kinds})
     return " or ".join(names) if names else "nothing"

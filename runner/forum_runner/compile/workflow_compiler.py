@@ -21,13 +21,13 @@ from forum_runner.compile.project import Project, check_size, collect_plans
 from forum_runner.compile.references import check_references
 from forum_runner.compile.scope import Binding, KnownInput, SecretInput, UnsetInput
 from forum_runner.compile.wave_plan_writer import write_wave_plan
-from forum_runner.finding import ManifestFinding, Place, errors_in, in_order
+from forum_runner.finding import ManifestFinding, Place, errors_in, sort_findings
 from forum_runner.manifest.bundle import Bundle, BundleFile
 from forum_runner.manifest.manifest_reader import ManifestReader
 from forum_runner.manifest.workflow import InputValue, Workflow
 from forum_runner.model import Plan, Policy, Roster, ScriptAnswer
 
-_UNREADABLE_VALUES = ("F113", "F114", "F116", "F117", "F118")
+_UNREADABLE_VALUE_CODES = ("F113", "F114", "F116", "F117", "F118")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def compile_to_wave_plan(reader: ManifestReader, workflow: Workflow, options: Co
     if options.answers is not None:
         workflow = replace(workflow, answers=options.answers)
     if workflow.plan is None:
-        bundle.findings += _check_team(workflow.roster, workflow.policy)
+        bundle.findings += _check_roster_and_policy(workflow.roster, workflow.policy)
         return findings_only(bundle)
     inputs = {**workflow.inputs, **parse_values(options.inputs, workflow.plan)}
     project = _make_project(workflow.plan, workflow, reader)
@@ -90,14 +90,14 @@ def check_plan(reader: ManifestReader, plan: Plan) -> Iterator[ManifestFinding]:
 
 
 def _make_project(plan: Plan, workflow: Workflow | None, reader: ManifestReader) -> Project:
-    used, findings = collect_plans(plan, reader.used_plan)
+    used_plans, findings = collect_plans(plan, reader.used_plan)
     reader.findings.extend(findings)
     roster, policy = (workflow.roster, workflow.policy) if workflow else (None, None)
-    return Project(plan, roster, policy, used)
+    return Project(plan, roster, policy, used_plans)
 
 
 def _check(project: Project) -> Iterator[ManifestFinding]:
-    yield from _check_team(project.roster, project.policy)
+    yield from _check_roster_and_policy(project.roster, project.policy)
     types = OutputTypes(project)
     for plan in project.plans():
         yield from check_input_declarations(plan)
@@ -115,7 +115,7 @@ def _check(project: Project) -> Iterator[ManifestFinding]:
         yield from check_budgets(project)
 
 
-def _check_team(roster: Roster | None, policy: Policy | None) -> Iterator[ManifestFinding]:
+def _check_roster_and_policy(roster: Roster | None, policy: Policy | None) -> Iterator[ManifestFinding]:
     """The checks of roster and policy that need no plan."""
     if roster:
         yield from check_roster(roster)
@@ -147,18 +147,18 @@ def _write(bundle: Bundle, workflow: Workflow, project: Project, bindings: Mappi
         return findings_only(bundle)
     sources = bundle.sources
     document, data = write_wave_plan(workflow, project, expansion, bindings, sources.values())
-    return Compilation(in_order(bundle.findings), sources, document, data)
+    return Compilation(sort_findings(bundle.findings), sources, document, data)
 
 
 def findings_only(bundle: Bundle) -> Compilation:
     """A compilation without a wave plan, because there is an error or nothing to compile."""
-    return Compilation(in_order(_without_consequences(bundle.findings)), bundle.sources)
+    return Compilation(sort_findings(_without_consequences(bundle.findings)), bundle.sources)
 
 
 def _without_consequences(findings: list[ManifestFinding]) -> Iterator[ManifestFinding]:
     """Drops other findings about values that the YAML reader could not read, because its own finding explains them."""
     unreadable: dict[Place, str] = {}
     for finding in findings:
-        if finding.code in _UNREADABLE_VALUES:
+        if finding.code in _UNREADABLE_VALUE_CODES:
             unreadable[finding.place] = max(finding.code, unreadable.get(finding.place, ""))
     return (finding for finding in findings if unreadable.get(finding.place, finding.code) == finding.code)

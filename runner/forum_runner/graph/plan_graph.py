@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from forum_runner.manifest.units import counted
 from forum_runner.model import EdgeKind
 from forum_runner.wave_plan.planned_task import OrderEdge, PlannedTask
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
@@ -56,7 +57,7 @@ class Graph:
 
     @property
     def summary(self) -> str:
-        return f"{_pluralize(len(self.nodes), 'task')} in {_pluralize(len(self.waves), 'wave')}"
+        return f"{counted(len(self.nodes), 'task')} in {counted(len(self.waves), 'wave')}"
 
 
 def build_graph(plan: WavePlan) -> Graph:
@@ -85,7 +86,3 @@ def _edges(task: PlannedTask) -> Iterator[GraphEdge]:
             labels[EdgeKind.ORDER, need.task].add("")
     for kind, upstream in sorted(labels):
         yield GraphEdge(upstream, task.id, kind, ", ".join(sorted(labels[kind, upstream])))
-
-
-def _pluralize(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

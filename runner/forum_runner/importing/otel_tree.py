@@ -11,6 +11,7 @@ from typing import Any
 
 from forum_runner.importing.otel_values import OtlpError
 from forum_runner.importing.parsed_source import RecordOrder
+from forum_runner.manifest.units import counted
 
 # The trace id and the span id of a span. All keys are in memory, so well-formed ids are stored as bytes.
 Key = bytes | tuple[str, str]
@@ -33,10 +34,6 @@ _REMARKS = {
     SpanFault.OWN_PARENT: "with itself as parent",
     SpanFault.LOOP: "in a parent cycle",
 }
-
-
-def _records(number: int) -> str:
-    return f"{number:,} record" if number == 1 else f"{number:,} records"
 
 
 def span_key(span: Mapping[str, Any]) -> Key | None:
@@ -109,9 +106,9 @@ class Tree:
     def remarks(self) -> Iterator[str]:
         """Notes for a reader of the ledger. Call it after `order`, which finds some of the faults."""
         if self.errors:
-            yield f"{_records(self.errors)} with status error"
+            yield f"{counted(self.errors, 'record')} with status error"
         counts = Counter(fault for faults in self._faults.values() for fault in faults)
-        yield from (f"{_records(counts[fault])} {_REMARKS[fault]}" for fault in SpanFault if counts[fault])
+        yield from (f"{counted(counts[fault], 'record')} {_REMARKS[fault]}" for fault in SpanFault if counts[fault])
 
     def _add_fault(self, number: int, fault: SpanFault) -> None:
         self._faults.setdefault(number, []).append(fault)

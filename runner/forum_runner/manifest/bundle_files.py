@@ -68,7 +68,11 @@ class DiskFiles:
 def resolve_path(referring_file: str, reference: str) -> str:
     """The path from the bundle's root for a reference in `referring_file`. Raises FileProblem."""
     if _SCHEME.match(reference):
-        raise FileProblem("F122", f"'{reference}' is not a path in the bundle", "forum fetches nothing; copy the file")
+        raise FileProblem(
+            "F122",
+            f"'{reference}' is not a path in the bundle",
+            "forum does not download files; copy it into the bundle",
+        )
     if reference.startswith("/") or "\\" in reference or _DRIVE.match(reference):
         raise FileProblem(
             "F122", f"'{reference}' must be a relative path with '/' as the separator", "make it relative to this file"
@@ -77,7 +81,11 @@ def resolve_path(referring_file: str, reference: str) -> str:
     folder = posixpath.dirname(referring_file.removeprefix(prefix))
     name = posixpath.normpath(posixpath.join(folder, reference))
     if name == ".." or name.startswith("../"):
-        raise FileProblem("F120", f"'{reference}' leaves the bundle", "copy the file, or pass a wider --root")
+        raise FileProblem(
+            "F120",
+            f"'{reference}' leaves the bundle",
+            "copy the file into the bundle, or pass a parent folder as --root",
+        )
     if is_reserved(name):
         raise FileProblem("F122", f"'{reference}' starts with '{BUILT_IN}', which is reserved", "rename the file")
     return prefix + name

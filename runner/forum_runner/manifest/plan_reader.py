@@ -8,7 +8,7 @@ from typing import Any
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.shared_fields import read_budget, read_retry, read_text
-from forum_runner.manifest.units import milliseconds
+from forum_runner.manifest.units import parse_duration
 from forum_runner.manifest.user_schema import SchemaReader
 from forum_runner.model import (
     Accept,
@@ -113,7 +113,7 @@ class PlanReader:
     def _gate(self, value: Mapping[str, Any], origin: Origin) -> Gate:
         return Gate(
             question=self._text(value.get("question", ""), origin.at("question")),
-            deadline_ms=milliseconds(value["deadline"]) if "deadline" in value else None,
+            deadline_ms=parse_duration(value["deadline"]) if "deadline" in value else None,
             on_deadline=value.get("on_deadline", "reject"),
         )
 

@@ -15,11 +15,11 @@ _COPIED_FIELDS = ("max_parallel", "dispatch", "on_failure", "on_lost", "durabili
 
 
 def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
-    fields_read: dict[str, Any] = {name: value[name] for name in _COPIED_FIELDS if name in value}
+    given_fields: dict[str, Any] = {name: value[name] for name in _COPIED_FIELDS if name in value}
     if "budget" in value:
-        fields_read["budget"] = read_budget(value["budget"], origin.at("budget"))
+        given_fields["budget"] = read_budget(value["budget"], origin.at("budget"))
     if "retry" in value:
-        fields_read["retry"] = read_retry(value["retry"])
+        given_fields["retry"] = read_retry(value["retry"])
     privacy = value.get("privacy", {})
     return Policy(
         origin=origin,
@@ -27,12 +27,12 @@ def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
         rates={name: Rate(**to_model_units(rate)) for name, rate in value.get("rates", {}).items()},
         sensitive=privacy.get("sensitive", False),
         scrub_env=_sorted_names(privacy.get("scrub_env", ())),
-        **fields_read,
+        **given_fields,
     )
 
 
 def _allow(value: Mapping[str, Any], origin: Origin) -> Allow:
-    """An invalid list allows everything. It has its own finding, and refusals would only be consequences of it."""
+    """The allow lists. An invalid list allows everything: it has its own finding, and refusals would only follow it."""
     lists: dict[str, tuple[str, ...]] = {}
     for name in (field.name for field in fields(Allow)):
         if has_wrong_type(origin, dict) or has_wrong_type(origin.at(name), list) or None in value.get(name, ()):

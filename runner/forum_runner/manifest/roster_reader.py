@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from forum_runner.document import Origin
 from forum_runner.manifest.shared_fields import read_budget, to_model_units
-from forum_runner.manifest.units import micro_usd
+from forum_runner.manifest.units import parse_usd
 from forum_runner.model import Agent, Prices, Roster, RosterAdapter, Tier
 
 _MODEL_DEFAULTS = {
@@ -78,9 +78,9 @@ def _prices(value: Mapping[str, Any] | None) -> Prices | None:
     if value is None or "input" not in value or "output" not in value:
         return None
     return Prices(
-        input=micro_usd(value["input"]),
-        cached_input=micro_usd(value.get("cached_input", value["input"])),
-        output=micro_usd(value["output"]),
+        input=parse_usd(value["input"]),
+        cached_input=parse_usd(value.get("cached_input", value["input"])),
+        output=parse_usd(value["output"]),
     )
 
 

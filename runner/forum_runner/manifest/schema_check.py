@@ -121,7 +121,7 @@ def _schema_findings(document: Document, errors: Iterable[_LocatedError]) -> lis
     seen: set[tuple[Path, str, str]] = set()
     findings = []
     for path, error in by_width:
-        # A renamed field whose value is invalid was probably another field.
+        # If the value of a renamed field is invalid, the field probably was a different one.
         if path in document.renames or main_keywords.get(path, error.kind.name) != error.kind.name:
             continue
         finding = schema_finding(document.origin(*path), error)

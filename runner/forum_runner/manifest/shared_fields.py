@@ -6,17 +6,17 @@ from typing import Any
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.template import REFERENCE_HINT, parse_text
-from forum_runner.manifest.units import micro_usd, milliseconds
+from forum_runner.manifest.units import parse_duration, parse_usd
 from forum_runner.model import Budget, Retry, Text
 
 # The name in the model and the conversion of fields that have a unit.
 _UNITS: dict[str, tuple[str, Callable[[str], int]]] = {
-    "usd": ("micro_usd", micro_usd),
-    "wall": ("wall_ms", milliseconds),
-    "backoff": ("backoff_ms", milliseconds),
-    "max_backoff": ("max_backoff_ms", milliseconds),
-    "timeout": ("timeout_ms", milliseconds),
-    "connect_timeout": ("connect_timeout_ms", milliseconds),
+    "usd": ("micro_usd", parse_usd),
+    "wall": ("wall_ms", parse_duration),
+    "backoff": ("backoff_ms", parse_duration),
+    "max_backoff": ("max_backoff_ms", parse_duration),
+    "timeout": ("timeout_ms", parse_duration),
+    "connect_timeout": ("connect_timeout_ms", parse_duration),
 }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 
 _MAX_CANDIDATES = 200
 _MAX_KNOWN_NAMES = 2_000
+_MAX_LISTED_NAMES = 8
 
 
 def suggest(name: str, known: Iterable[str]) -> str | None:
@@ -12,7 +13,7 @@ def suggest(name: str, known: Iterable[str]) -> str | None:
 
     candidates = sorted(known)
     if len(candidates) > _MAX_CANDIDATES:
-        # Comparing thousands of unknown names with thousands of known ones would take minutes.
+        # Comparing thousands of unknown names with thousands of known names would take minutes.
         candidates = [candidate for candidate in candidates if _is_similar(name, candidate)][:_MAX_CANDIDATES]
     by_folded_name = {candidate.casefold().replace("-", "_"): candidate for candidate in reversed(candidates)}
     exact = by_folded_name.get(name.casefold().replace("-", "_"))
@@ -36,5 +37,5 @@ def hint_for(name: str, known: Collection[str], noun: str, excluded: str | None 
         return f"did you mean '{similar}'?"
     if not names:
         return None
-    listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    listed = ", ".join(names[:_MAX_LISTED_NAMES]) + (", ..." if len(names) > _MAX_LISTED_NAMES else "")
     return f"{noun}: {listed}"

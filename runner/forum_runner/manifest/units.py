@@ -1,19 +1,24 @@
-"""Durations and amounts of money: as text in manifests, as integers everywhere else."""
+"""Durations, amounts of money and counts: as text for people, as integers everywhere else."""
 
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 MICRO = 1_000_000
 
 
-def milliseconds(text: str) -> int:
+def parse_duration(text: str) -> int:
     """Converts a duration: `90s` is 90,000. The schema has validated the format."""
     unit = text.lstrip("0123456789")
     return int(text[: -len(unit)]) * _MILLISECONDS[unit]
 
 
-def micro_usd(text: str) -> int:
+def parse_usd(text: str) -> int:
     """Converts an amount in dollars exactly, without floats: `0.10` is 100,000."""
     whole, _, decimals = text.partition(".")
     return int(whole) * MICRO + int(decimals.ljust(6, "0"))
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun: `1 task`, `1,200 tasks`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 
 def format_usd(micro: int) -> str:

@@ -1,6 +1,6 @@
 """Checks users' schemas and makes them self-contained, so that the wave plan needs no other file.
 
-`$ref` may refer to a part of the same schema or to a file of the bundle, which is embedded under `$defs` by its path.
+`$ref` may refer to a part of the same schema or to a file of the bundle, which is embedded in `$defs` under its path.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from forum_runner.manifest.template import contains_reference
 from forum_runner.model import Schema
 
 _FILE = "file:"  # the prefix of embedded files in `$defs`
-_SAFE = "/$~:"
-_FRAGMENT = re.compile(r"(/[^#]*)?")
+_UNESCAPED = "/$~:"  # the characters of a JSON Pointer that are not percent-encoded
+_POINTER = re.compile(r"(/[^#]*)?")
 _TYPES = "array boolean integer null number object string".split()
 _OLD_KEYWORDS = {"definitions": "$defs", "additionalItems": "items", "nullable": "type"}
 
@@ -37,18 +37,18 @@ class SchemaReader:
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._checked: dict[bytes, Schema] = {}
-        self._schemas_in: dict[int, tuple[Any, set[int]]] = {}
+        self._schemas: dict[bytes, Schema] = {}
+        self._subschema_ids: dict[int, tuple[Any, set[int]]] = {}
 
     def read(self, value: Any, origin: Origin) -> Schema | None:
         """The schema, or None if it has findings."""
         key = origin.document.file.encode() + b"\0" + canonical(value)
-        if key not in self._checked:
+        if key not in self._schemas:
             schema = self._read(value, origin)
             if schema is None:
                 return None
-            self._checked[key] = schema
-        return self._checked[key]
+            self._schemas[key] = schema
+        return self._schemas[key]
 
     def _read(self, value: Any, origin: Origin) -> Schema | None:
         count_before = len(self._bundle.findings)
@@ -125,7 +125,7 @@ class SchemaReader:
     ) -> str:
         path, _, fragment = ref.partition("#")
         fragment = unquote(fragment)
-        if not _FRAGMENT.fullmatch(fragment):
+        if not _POINTER.fullmatch(fragment):
             message = f"$ref '{ref}' does not end with a JSON Pointer"
             self._bundle.findings.append(origin.finding("F405", message, "write '#/$defs/name'"))
             return ref
@@ -136,19 +136,19 @@ class SchemaReader:
             root_schema = document.value
             root = self._embed(document, definitions)
         try:
-            if not self._is_schema_in(root_schema, pointer.look_up(root_schema, fragment)):
+            if not self._is_subschema(pointer.look_up(root_schema, fragment), root_schema):
                 self._bundle.findings.append(origin.finding("F405", f"$ref '{ref}' does not refer to a schema"))
         except KeyError:
             self._bundle.findings.append(origin.finding("F405", f"$ref '{ref}' has no target"))
-        return root + quote(fragment, safe=_SAFE)
+        return root + quote(fragment, safe=_UNESCAPED)
 
-    def _is_schema_in(self, root_schema: Any, target: Any) -> bool:
+    def _is_subschema(self, target: Any, root_schema: Any) -> bool:
         if isinstance(target, bool):
             return True
-        if id(root_schema) not in self._schemas_in:
-            # Keep a reference to the schema, so that its id is not reused.
-            self._schemas_in[id(root_schema)] = (root_schema, {id(schema) for _, schema in subschemas(root_schema)})
-        return id(target) in self._schemas_in[id(root_schema)][1]
+        if id(root_schema) not in self._subschema_ids:
+            # Keep the schema alive, so that its id is not reused.
+            self._subschema_ids[id(root_schema)] = (root_schema, {id(schema) for _, schema in subschemas(root_schema)})
+        return id(target) in self._subschema_ids[id(root_schema)][1]
 
     def _open_file(self, path: str, origin: Origin) -> Document | None:
         count_before = len(self._bundle.findings)
@@ -158,11 +158,11 @@ class SchemaReader:
             finding = self._bundle.findings[index]
             if finding.code in ("F120", "F122") and finding.place == origin.place():
                 self._bundle.findings[index] = origin.finding("F404", f"$ref {finding.message}", finding.hint)
-        return self._bundle.single_document(source, f"it is read from {origin.document.file}") if source else None
+        return self._bundle.single_document(source, f"'{origin.document.file}' refers to it") if source else None
 
     def _embed(self, document: Document, definitions: dict[str, Any]) -> str:
         key = f"{_FILE}{document.file}"
-        location = f"#/$defs/{quote(pointer.join([key])[1:], safe=_SAFE)}"
+        location = f"#/$defs/{quote(pointer.join([key])[1:], safe=_UNESCAPED)}"
         if key not in definitions:
             definitions[key] = True  # a placeholder while the file is read: files may refer to each other
             definitions[key] = self._rewrite_references(document.value, document.origin(), location, definitions)

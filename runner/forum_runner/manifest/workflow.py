@@ -16,8 +16,8 @@ from forum_runner.model import Plan, Policy, Roster, ScriptAnswer
 class InputValue:
     """A value for an input, and its location if it comes from a file.
 
-    A private value was passed to a command and is not recorded. If `is_text` is set, the plan decides how to parse the
-    value, and `problem` says why that failed.
+    A private value comes from an inputs file outside the bundle, so it may be a secret. If `is_text` is set, the type
+    of the input decides how to parse the value, and `problem` is the reason if that fails.
     """
 
     value: Any
@@ -83,5 +83,5 @@ def _workflow_inputs(bundle: Bundle, workflow: Mapping[str, Any], origin: Origin
         return {}
     if isinstance(inputs, str):
         source = bundle.open_reference(inputs, origin)
-        return read_inputs(bundle, source, f"it is read from {origin.document.file}") if source else {}
+        return read_inputs(bundle, source, f"'{origin.document.file}' refers to it") if source else {}
     return {name: InputValue(value, origin.at(name)) for name, value in inputs.items()}

@@ -33,7 +33,7 @@ from forum_runner.manifest.yaml_text import prepare_text
 MAX_DEPTH = 64
 MAX_ALIAS_NODES = 100_000
 
-_TEXT_PER_NODE = 100  # a text counts as one more value for each 100 characters
+_CHARACTERS_PER_NODE = 100  # a text counts as one additional value for every 100 characters
 
 _Parser: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _COLLECTION_TAGS = {
@@ -41,7 +41,7 @@ _COLLECTION_TAGS = {
     SequenceStartEvent: (None, "!", "tag:yaml.org,2002:seq"),
 }
 _NO_KEYS: dict[Step, Span] = {}
-_INVALID_KEY = "\udc00"  # the key of a value without a valid key; a lone surrogate, which no text can contain
+_INVALID_KEY = "\udc00"  # replaces an invalid key; a lone surrogate, because it cannot occur in text
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -71,7 +71,7 @@ class _UnreadableError(Exception):
 
 @dataclass(slots=True)
 class _Frame:
-    """An open mapping or list, the depth below it, and the number of nodes before it."""
+    """A mapping or list that is not complete yet, with the depth of its content and the number of nodes before it."""
 
     value: Any
     span: Branch
@@ -120,7 +120,7 @@ class _EventReader:
 
     def _scalar(self, event: Any) -> None:
         text: str = event.value.translate(self.replacements) if self.replacements else event.value
-        weight = 1 + len(text) // _TEXT_PER_NODE
+        weight = 1 + len(text) // _CHARACTERS_PER_NODE
         self.nodes += weight
         try:
             if event.tag is not None:
@@ -170,8 +170,8 @@ class _EventReader:
             self._add("F116", span, f"a key must be a string, but this is {actual}", hint)
             return _INVALID_KEY
         if value in frame.value:
-            first = frame.span.keys[value].start_mark.line + 1
-            self._add("F110", span, f"duplicate key '{value}', first used in line {first}")
+            first_line = frame.span.keys[value].start_mark.line + 1
+            self._add("F110", span, f"duplicate key '{value}', first used on line {first_line}")
             frame.span.duplicates |= {value}
         frame.span.keys[value] = span
         return value

@@ -18,7 +18,8 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _TAG = "tag:yaml.org,2002:"
 _CORE_TAGS = ("!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq")
-_MAX_DIGITS = 20
+_MAX_DIGITS = 20  # more than any integer in range has
+_MAX_QUOTED_LENGTH = 20
 
 
 class InexactNumber(ValueError):
@@ -27,7 +28,7 @@ class InexactNumber(ValueError):
     code = "F118"
 
     def __init__(self, text: str) -> None:
-        number = text if len(text) <= _MAX_DIGITS else text[:_MAX_DIGITS] + "..."
+        number = text if len(text) <= _MAX_QUOTED_LENGTH else text[:_MAX_QUOTED_LENGTH] + "..."
         self.hint = "quote it to keep it as text"
         super().__init__(f"number {number} cannot be represented exactly in JSON")
 
@@ -45,6 +46,7 @@ class InvalidTag(ValueError):
 
 
 def resolve_plain(text: str) -> Any:
+    """The value of a scalar without quotes and without a tag."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMBER_START:
@@ -61,6 +63,7 @@ def resolve_plain(text: str) -> Any:
 
 
 def resolve_tagged(tag: str, text: str) -> Any:
+    """The value of a scalar with a tag, which must match the value."""
     if tag in ("!", _TAG + "str"):
         return text
     value = resolve_plain(text)
@@ -78,7 +81,7 @@ def resolve_tagged(tag: str, text: str) -> Any:
 def _integer(text: str, base: int) -> int:
     digits = text[2:] if base else text.lstrip("-+")
     significant = digits.lstrip("0") or "0"
-    # Python refuses to convert very long digit strings, and they are out of range anyway.
+    # Do not convert very long digit strings: Python refuses them, and they are out of range anyway.
     if len(significant) > _MAX_DIGITS:
         raise InexactNumber(text)
     value = int(significant, base or 10)

@@ -10,7 +10,7 @@ from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.clock import written_time
 from forum_runner.ledger.read_entry import ReadEntry
-from forum_runner.report import counted
+from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip
 from forum_runner.report.entry_text import entry_text
 from forum_runner.report.run_commands import command_line, run_argument

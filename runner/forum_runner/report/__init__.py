@@ -43,10 +43,5 @@ class InvalidWorkflowError(ForumError):
         super().__init__(f"{first.place.file}:{first.place.line}: {first.code} {first.message}")
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun: `1 task`, `1,200 tasks`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
-
-
 def join_lines(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in lines)

@@ -7,7 +7,7 @@ from typing import Any
 
 from forum_runner.history.usage import UsageTotals
 from forum_runner.ledger.read_entry import amount, text
-from forum_runner.report import counted
+from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, duration, money
 
 RESOURCES = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms")

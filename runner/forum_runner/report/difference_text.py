@@ -11,7 +11,7 @@ from forum_runner.history.difference import RunDifference, RunDivergence, compar
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.read_entry import part, text
-from forum_runner.report import counted
+from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, duration, money, short_digest
 from forum_runner.report.log_line import log_line
 from forum_runner.report.paint import painted

@@ -10,7 +10,7 @@ import orjson
 
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
-from forum_runner.report import counted
+from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, moment, short_digest
 from forum_runner.report.budget_text import excess_text, stop_text, usage_text
 from forum_runner.report.run_commands import question_of

@@ -11,7 +11,8 @@ from forum_runner import __version__
 from forum_runner.document import lines_of
 from forum_runner.explanations import explanations
 from forum_runner.finding import ManifestFinding, Severity, visible
-from forum_runner.report import Report, ReportFormat, counted, join_lines
+from forum_runner.manifest.units import counted
+from forum_runner.report import Report, ReportFormat, join_lines
 from forum_runner.report.paint import painted
 
 _SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from forum_runner.finding import visible
-from forum_runner.report import counted
+from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import money
 from forum_runner.report.budget_text import quantity
 from forum_runner.report.table import table

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forum_runner.report import counted, join_lines
+from forum_runner.manifest.units import counted
+from forum_runner.report import join_lines
 from forum_runner.report.amounts import clip, duration, money
 from forum_runner.report.run_commands import command_line, verify_line
 from forum_runner.report.run_result import RunResult

@@ -9,7 +9,8 @@ from forum_runner.finding import visible
 from forum_runner.ledger.body import JSON, copy_name
 from forum_runner.ledger.layout import OUTPUTS
 from forum_runner.ledger.read_entry import amount, text
-from forum_runner.report import counted, join_lines
+from forum_runner.manifest.units import counted
+from forum_runner.report import join_lines
 from forum_runner.report.amounts import clip, duration, moment
 from forum_runner.report.budget_text import RESOURCES, quantity, used_amount, used_of_limit
 from forum_runner.report.entry_text import entry_text

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
-from forum_runner.report import counted
+from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, duration, moment, money
 from forum_runner.report.entry_text import EDITED, entry_text
 from forum_runner.report.paint import STATE_COLORS, painted

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.history.usage import UsageTotals
-from forum_runner.report import counted
+from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, duration, money
 from forum_runner.report.entry_text import performer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forum_runner.finding import visible
 from forum_runner.ledger.verification.report import LedgerFinding, Level, Verdict, VerifyReport
-from forum_runner.report import counted
+from forum_runner.manifest.units import counted
 from forum_runner.report.paint import painted
 
 _COLORS = {"ok": "green", "fail": "red", "incomplete": "yellow", "not checked": None}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bundles import bundle_of, workflow
 from forum_runner.compile.compiler import Compilation, check_file
-from forum_runner.finding import in_order
+from forum_runner.finding import sort_findings
 from forum_runner.report import Report, ReportFormat
 from forum_runner.report.finding_formats import render
 
@@ -82,7 +82,7 @@ PLACES = [place for place in places(VALID) if place]
 
 def check(data: bytes, name: str = "workflow.yaml") -> Compilation:
     result = check_file(bundle_of({name: data}), name, None, {})
-    assert list(result.findings) == list(in_order(result.findings))
+    assert list(result.findings) == list(sort_findings(result.findings))
     for finding in result.findings:
         assert finding.place.line >= 1 and finding.place.column >= 1
         assert "\n" not in finding.message

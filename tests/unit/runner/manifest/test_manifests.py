@@ -9,7 +9,7 @@ from bundles import POLICY, ROSTER, as_bytes, compile_files, finding_codes, plan
 from forum_runner.compile.compiler import check_file
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.bundle_files import DiskFiles
-from forum_runner.manifest.units import format_duration, format_usd, micro_usd, milliseconds
+from forum_runner.manifest.units import format_duration, format_usd, parse_duration, parse_usd
 
 WORK: dict[str, Any] = {"agent": "operator", "run": ["true"]}
 PLAN: dict[str, Any] = {"tasks": {"work": WORK}}
@@ -319,7 +319,7 @@ def test_a_script_must_name_existing_tasks_and_agents() -> None:
 def test_durations_are_converted_to_milliseconds() -> None:
     durations = {"0s": 0, "250ms": 250, "90s": 90_000, "2m": 120_000, "24h": 86_400_000, "1d": 86_400_000}
 
-    assert {text: milliseconds(text) for text in durations} == durations
+    assert {text: parse_duration(text) for text in durations} == durations
     assert [format_duration(ms) for ms in (0, 1500, 90_000, 86_400_000)] == ["0ms", "1500ms", "90s", "1d"]
 
 
@@ -341,7 +341,7 @@ def test_amounts_of_money_are_exact() -> None:
         "999999999.999999": 999_999_999_999_999,
     }
 
-    assert {text: micro_usd(text) for text in amounts} == amounts
+    assert {text: parse_usd(text) for text in amounts} == amounts
     assert [format_usd(amount) for amount in (0, 100_000, 12_000_001)] == ["$0.00", "$0.10", "$12.000001"]
 
 
