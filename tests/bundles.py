@@ -1,9 +1,11 @@
 """Build and compile bundles from files in memory, as the application does."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from forum_runner.app.invocation import Invocation
 from forum_runner.compile.compiler import Compilation, CompileOptions, check_file, compile_workflow
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.bundle_files import FileProblem
@@ -28,6 +30,12 @@ def workflow(plan: Mapping[str, Any], **parts: Any) -> dict[str, Any]:
     """Return a workflow with this plan and, unless `parts` replace them, the roster and policy of this module."""
     head = {"apiVersion": "forum/v1", "kind": "Workflow", "metadata": {"name": "test"}}
     return {**head, "roster": ROSTER, "policy": POLICY, "plan": plan, **parts}
+
+
+def invocation_in(root: Path, answers: Sequence[Any] | None = None) -> Invocation:
+    """The invocation of `workflow.yaml` in a folder, without inputs and selected tasks."""
+    members: dict[str, Any] = dict.fromkeys(Invocation.__struct_fields__) | {"inputs": {}, "selection": {}}
+    return Invocation(**{**members, "root": root, "workflow": "workflow.yaml", "answers": answers})
 
 
 def plan_manifest(name: str = "inner", **body: Any) -> dict[str, Any]:

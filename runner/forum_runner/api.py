@@ -77,14 +77,17 @@ def compile(
     *,
     root: Path | None = None,
     inputs: Inputs = _NO_INPUTS,
-    is_complete: bool = True,
+    require_all_inputs: bool = True,
     out: Path | None = None,
 ) -> Compiled:
-    """Compiles a workflow, and writes the wave plan to the file `out`. `is_complete`: every input needs a value."""
+    """Compiles a workflow, and writes the wave plan to the file `out`.
+
+    Without `require_all_inputs`, an input without a value is not an error.
+    """
     from forum_runner.app.workflows import compile_file
 
     path, root = str(workspace.path(workflow)), workspace.path(root)
-    compiled = compile_file(path, root, inputs.in_workspace(workspace), complete=is_complete)
+    compiled = compile_file(path, root, inputs.in_workspace(workspace), require_all_inputs=require_all_inputs)
     if compiled.data is not None:
         _write(workspace, out, compiled.data, compiled.sources)
     return compiled
@@ -104,7 +107,7 @@ def draw(
     from forum_runner.app.workflows import Drawing
     from forum_runner.graph import render
 
-    compiled = compile(workspace, workflow, root=root, inputs=inputs, is_complete=False)
+    compiled = compile(workspace, workflow, root=root, inputs=inputs, require_all_inputs=False)
     if compiled.data is None:
         return Drawing(compiled.report, None)
     text = render(compiled.plan, graph_format)
@@ -322,12 +325,15 @@ async def doctor(workspace: Workspace, workflow: str | None = None, *, root: Pat
     """Reports what is installed and, for a workflow, which programs are found and which adapters answer."""
     from forum_runner.app.doctor import examine
 
-    return await examine(None if workflow is None else compile(workspace, workflow, root=root, is_complete=False))
+    return await examine(
+        None if workflow is None else compile(workspace, workflow, root=root, require_all_inputs=False)
+    )
 
 
 @file_errors()
 def init(workspace: Workspace, folder: Path) -> list[Path]:
-    """Writes a first workflow and its schemas into a folder."""
+    """Writes a starter workflow and its schemas into a folder."""
+
     from forum_runner.scaffold import write_scaffold
 
     return write_scaffold(workspace.path(folder))

@@ -293,7 +293,7 @@ def test_a_reader_that_closes_the_pipe_early_causes_no_error(folder: Path) -> No
         (["compile", "workflow.yaml", "--input", "x"], "'x' does not have the form NAME=VALUE"),
         (["explain", "F999"], "unknown code 'F999'"),
         (["schema", "plam"], "unknown schema 'plam'; did you mean 'plan'?"),
-        (["check", "--root", "nowhere", "workflow.yaml"], "there is no folder 'nowhere'"),
+        (["check", "--root", "nowhere", "workflow.yaml"], "the folder 'nowhere' does not exist"),
         (["compile", "--json", "-o", "x.json", "workflow.yaml"], "use one of them"),
         (["graph", "workflow.yaml", "-o", "x.png"], "cannot choose a format for the suffix '.png'"),
         (["schema", "plan", "--write", "sub"], "omit NAME"),

@@ -107,8 +107,8 @@ EDITS: dict[str, tuple[Callable[[Fields], Any], str]] = {
     "a list": (lambda _: [], "Expected `object`, got `array`"),
     "a number": (lambda _: 7, "Expected `object`, got `int`"),
     "no root": (_remove("root"), "Object missing required field `root`"),
-    "no script": (_remove("script"), "it has no member 'script'"),
-    "no selection": (_remove("selected"), "it has no member 'selected'"),
+    "no script": (_remove("script"), "Object missing required field `script`"),
+    "no selection": (_remove("selected"), "Object missing required field `selected`"),
     "an empty root": (_set("root", ""), "Expected a path - at `$.root`"),
     "a workflow that is a list": (_set("workflow", ["x"]), "Expected `str`, got `array` - at `$.workflow`"),
     "a base that is a number": (_set("base", 1), "Expected a path - at `$.base`"),
@@ -117,7 +117,7 @@ EDITS: dict[str, tuple[Callable[[Fields], Any], str]] = {
     "inputs that are numbers": (_set("inputs", {"a": 1}), "Expected `str`, got `int` - at `$.inputs[...]`"),
     "an unknown selection": (
         _set("selected", {"after": ["a"]}),
-        "Object contains unknown field `after` - at `$.selected`",
+        "Expected `str` matching regex '^(only|start|until)\\\\Z' - at `key` in `$.selected`",
     ),
 }
 
@@ -145,6 +145,6 @@ def test_an_invocation_that_is_malformed_or_missing_is_reported(approved_run: Fo
     assert (broken.code, missing.code) == (2, 2)
     assert broken.err.startswith("forum: 'run/invocation.json' was altered: JSON is malformed: ")
     assert missing.err == (
-        "forum: 'run' has no invocation.json, which records how the run was started; copy it from the original run, "
-        "and use --root if its files have moved\n"
+        "forum: 'run' has no invocation.json, which records how the run was started; copy it from the original run "
+        "directory; if the workflow has moved, use --root\n"
     )

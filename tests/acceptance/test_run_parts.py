@@ -194,9 +194,9 @@ def test_an_unknown_name_lists_each_possible_name_once(folder: Folder) -> None:
     [
         ("--only b --from a", "--only cannot be combined with --from or --until"),
         ("--only b --until c", "--only cannot be combined with --from or --until"),
-        ("--from c --until a", "--from 'c' has no effect: no task of --until comes after it"),
-        ("--from a --from d --until c", "--from 'd' has no effect: no task of --until comes after it"),
-        ("--from b --until c --until d", "--until 'd' cannot be reached from any task of --from"),
+        ("--from c --until a", "--from 'c' has no effect: no task of --until is downstream of it"),
+        ("--from a --from d --until c", "--from 'd' has no effect: no task of --until is downstream of it"),
+        ("--from b --until c --until d", "--until 'd' is not downstream of any task of --from"),
     ],
 )
 def test_incompatible_parts_are_refused(folder: Folder, arguments: str, message: str) -> None:

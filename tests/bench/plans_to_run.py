@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
+from bundles import invocation_in
 from forum_runner.api import Inputs
-from forum_runner.app.invocation import Invocation
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.workflows import compile_file
 from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan
@@ -52,7 +52,7 @@ def opposed_chains(folder: Path, dispatch: str) -> Path:
 
 def load(path: Path) -> PreparedRun:
     data = path.read_bytes()
-    return PreparedRun(decode_wave_plan(data), data, Invocation(root=path.parent, workflow="workflow.yaml"))
+    return PreparedRun(decode_wave_plan(data), data, invocation_in(path.parent))
 
 
 def _layered_tasks(layers: int, width: int) -> Iterable[tuple[str, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from forum_adapters.base import Attempt
 from forum_runner.app.reuse import Reuse
-from forum_runner.app.run_preparation import PreparedRun, variables_not_set
+from forum_runner.app.run_preparation import PreparedRun, unset_variables
 from forum_runner.canonical import canonical
 from forum_runner.execute.machine import MAX_FEEDBACK_BYTES, Context, Machine, limits_of, route
 from forum_runner.report.forecast_text import Forecast, TaskForecast
@@ -28,7 +28,7 @@ def forecast(prepared: PreparedRun, reuse: Reuse) -> Forecast:
     maximum = {name: sum(getattr(task, name) for task in executed) for name in _AMOUNTS}
     maximum["tokens"] = maximum["input_tokens"] + maximum["output_tokens"]
     name, limits = plan.metadata.name, plan.policy.budget
-    return Forecast(name, plan.digest, len(plan.waves), tasks, maximum, limits, tuple(variables_not_set(prepared)))
+    return Forecast(name, plan.digest, len(plan.waves), tasks, maximum, limits, tuple(unset_variables(prepared)))
 
 
 def _fates(prepared: PreparedRun, reuse: Reuse) -> dict[str, tuple[str, str | None]]:

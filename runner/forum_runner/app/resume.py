@@ -83,7 +83,7 @@ def relocate(invocation: Invocation, root: Path | None) -> Invocation:
             f"the folder of the run's files, '{invocation.root}', does not exist; pass its location with --root DIR"
         )
     if root is not None and not root.is_dir():
-        raise UsageError(f"there is no folder '{root}'")
+        raise UsageError(f"the folder '{root}' does not exist")
     return invocation if root is None else structs.replace(invocation, root=root.resolve())
 
 

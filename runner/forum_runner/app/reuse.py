@@ -85,7 +85,7 @@ class Reuse:
         if self._comparison is None:
             return invocation
         base = self._comparison.earlier.directory.absolute()
-        return structs.replace(invocation, base=base, among=self._eligible_tasks)
+        return structs.replace(invocation, base=base, eligible_tasks=self._eligible_tasks)
 
     def _check_base(self, prepared: PreparedRun) -> None:
         """Refuses a base of the other mode (live or scripted), or one without a result that this run needs.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from forum_adapters.base import is_valid_header_value
 from forum_adapters.plugins import PluginError
 from forum_adapters.registry import make_adapter
-from forum_runner.app.invocation import Invocation, RecordedSelection
+from forum_runner.app.invocation import Invocation
 from forum_runner.app.recorded_answers import RecordedRun, recorded_run
 from forum_runner.app.requests import RunRequest, TaskSelection
 from forum_runner.app.workflows import Compiled
@@ -91,8 +91,10 @@ class PreparedRun:
         return None if answers is None else {"type": "scripted", "answers": answers}
 
 
-def prepare(compiled: Compiled, request: RunRequest, workspace: Workspace, *, is_complete: bool = True) -> PreparedRun:
-    """Checks everything that a run needs. Without `is_complete`, secrets and credentials may be missing."""
+def prepare(
+    compiled: Compiled, request: RunRequest, workspace: Workspace, *, require_secrets: bool = True
+) -> PreparedRun:
+    """Checks everything that a run needs. Without `require_secrets`, secret inputs and credentials may be missing."""
     plan, data = compiled.plan, compiled.data or b""
     to_reuse: frozenset[str] = frozenset()
     if request.tasks:
@@ -103,7 +105,7 @@ def prepare(compiled: Compiled, request: RunRequest, workspace: Workspace, *, is
     answers_from = request.answers_from
     recorded = None if answers_from is None else recorded_run(find_ledger(answers_from, workspace))
     prepared = PreparedRun(plan, data, _invocation(compiled, request, recorded), recorded, to_reuse=to_reuse)
-    return with_secrets(prepared, compiled.secrets, is_complete=is_complete)
+    return with_secrets(prepared, compiled.secrets, require_secrets=require_secrets)
 
 
 def _invocation(compiled: Compiled, request: RunRequest, recorded: RecordedRun | None) -> Invocation:
@@ -115,33 +117,35 @@ def _invocation(compiled: Compiled, request: RunRequest, recorded: RecordedRun |
         answers=None if answers is None else [dict(answer.declaration) for answer in answers],
         script=Path(request.script).absolute() if request.script else None,
         answers_from=None if recorded is None else recorded.directory,
+        base=None,
+        eligible_tasks=None,
         inputs={k: v for k, v in request.inputs.texts.items() if k not in inputs or not inputs[k].is_secret},
         inputs_file=None if file is None else file.absolute(),
-        selected=RecordedSelection.of(request.tasks),
+        selection=asdict(request.tasks),
         engine=request.engine,
     )
 
 
-def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete: bool = True) -> PreparedRun:
+def with_secrets(prepared: PreparedRun, values: Mapping[str, Any], *, require_secrets: bool = True) -> PreparedRun:
     """Adds the values of secret inputs and of environment variables that must not be recorded."""
     secret_names = prepared.plan.secret_names()
-    missing = sorted(name for name in secret_names if name not in given)
-    if missing and is_complete and prepared.stand_in is None:
+    missing = sorted(name for name in secret_names if name not in values)
+    if missing and require_secrets and prepared.stand_in is None:
         hint = f"pass it in a file with --inputs FILE, or with --input {missing[0]}=VALUE"
         raise UsageError(f"the secret input '{missing[0]}' has no value; {hint}")
-    secrets = {name: _as_text(given[name]) for name in secret_names if name in given}
+    secrets = {name: _as_text(values[name]) for name in secret_names if name in values}
     for name, value in secrets.items():
         if len(value) < LEAST_CHARACTERS:
             reason = f"with fewer than {LEAST_CHARACTERS} characters it cannot be distinguished from other text"
             raise UsageError(f"the secret input '{name}' is too short: {reason}")
     if prepared.stand_in is None:
-        adapters_used = _called_adapters(prepared)
-        _check_types(adapters_used)
-        if is_complete:
-            _check_credentials(adapters_used)
-    scrubbed = secret_variables(prepared.plan) | {name: value for name, value in secrets.items() if value}
+        adapters = _called_adapters(prepared)
+        _check_types(adapters)
+        if require_secrets:
+            _check_credentials(adapters)
+    scrubbed = secret_variables(prepared.plan) | secrets
     for name in secret_names:
-        scrubbed |= {f"{name}, part {number}": text for number, text in enumerate(_texts_in(given.get(name)), 1)}
+        scrubbed |= {f"{name}, part {number}": text for number, text in enumerate(_texts_in(values.get(name)), 1)}
     _check_contains_no_secret(prepared, scrubbed)
     if prepared.stand_in is not None:
         # A script does not need the value, so the name replaces it. A recorded run has only the name.
@@ -153,8 +157,8 @@ def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete
 def secret_variables(plan: WavePlan) -> dict[str, str]:
     """The values of the variables that must not be recorded: credentials, and those that the policy names."""
     settings = {name: adapter.settings for name, adapter in plan.adapters.items()}
-    named = {*plan.policy.privacy.scrub_env, *_credentials(settings)}
-    return {name: os.environ[name] for name in sorted(named) if os.environ.get(name)}
+    variables = {*plan.policy.privacy.scrub_env, *_adapters_by_variable(settings)}
+    return {name: os.environ[name] for name in sorted(variables) if os.environ.get(name)}
 
 
 def _texts_in(value: Any) -> Iterator[str]:
@@ -176,10 +180,10 @@ def _called_adapters(prepared: PreparedRun) -> dict[str, Mapping[str, Any]]:
     found: set[str] = set()
     for task in plan.tasks.values():
         if task.id not in prepared.to_reuse:
-            judges = [plan.agents[check.agent] for check in task.checks if check.agent is not None]
             agent = task.agent or route(plan, task).agent
-            found.update(rung.adapter for rung in [judge.own_rung for judge in judges])
             found.update(rung.adapter for rung in plan.ladder_of(task, agent))
+            judges = [plan.agents[check.agent] for check in task.checks if check.agent is not None]
+            found.update(judge.own_rung.adapter for judge in judges)
     return {name: plan.adapters[name].settings for name in sorted(found)}
 
 
@@ -192,31 +196,28 @@ def _check_types(adapters: Mapping[str, Mapping[str, Any]]) -> None:
             raise UsageError(f"the adapter '{name}' cannot be used: {error}") from error
 
 
-def _credentials(adapters: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
-    """The variables that the roster names, each with the adapters that use it."""
-    named: dict[str, list[str]] = {}
+def _adapters_by_variable(adapters: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The environment variables that adapters name, each with the names of these adapters."""
+    users: dict[str, list[str]] = {}
     for adapter, settings in sorted(adapters.items()):
-        for variable in (settings[item] for item in ENV_FIELDS if item in settings):
-            named.setdefault(variable, []).append(adapter)
-    return named
+        for variable in (settings[name] for name in ENV_FIELDS if name in settings):
+            users.setdefault(variable, []).append(adapter)
+    return users
 
 
-def variables_not_set(prepared: PreparedRun) -> list[str]:
-    """The variables without which the run cannot start."""
-    return [] if prepared.stand_in is not None else sorted(_unset_variables(_credentials(_called_adapters(prepared))))
-
-
-def _unset_variables(named: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    return {variable: users for variable, users in named.items() if not os.environ.get(variable)}
+def unset_variables(prepared: PreparedRun) -> list[str]:
+    """The environment variables that must be set before the run can start."""
+    variables = {} if prepared.stand_in is not None else _adapters_by_variable(_called_adapters(prepared))
+    return sorted(variable for variable in variables if not os.environ.get(variable))
 
 
 def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> None:
-    named = _credentials(adapters)
-    missing = _unset_variables(named)
+    users = _adapters_by_variable(adapters)
+    missing = {variable: names for variable, names in users.items() if not os.environ.get(variable)}
     if missing:
         raise NoCredentialError(missing)
     keys = {settings["api_key_env"] for settings in adapters.values() if "api_key_env" in settings}
-    unusable = {key: named[key] for key in keys if not is_valid_header_value(os.environ[key])}
+    unusable = {key: users[key] for key in keys if not is_valid_header_value(os.environ[key])}
     if unusable:
         raise UnusableCredentialError(unusable)
 
@@ -232,30 +233,30 @@ def _check_contains_no_secret(prepared: PreparedRun, scrubbed: Mapping[str, str]
                 raise UsageError(f"the {place} contains the value of {name}, which would be recorded; remove it")
 
 
-def _narrow_plan(plan: WavePlan, data: bytes, selected: TaskSelection) -> tuple[bytes, frozenset[str]]:
+def _narrow_plan(plan: WavePlan, data: bytes, selection: TaskSelection) -> tuple[bytes, frozenset[str]]:
     """The wave plan of the selected tasks and their dependencies, and the dependencies, whose results are reused."""
     dependencies = Dependencies(plan)
-    selected_ids = _selected_ids(dependencies, selected)
-    needed = dependencies.ancestors(selected_ids) - selected_ids
-    return select_tasks(data, selected_ids | needed), frozenset(needed)
+    selected_ids = _selected_ids(dependencies, selection)
+    upstream_ids = dependencies.ancestors(selected_ids) - selected_ids
+    return select_tasks(data, selected_ids | upstream_ids), frozenset(upstream_ids)
 
 
-def _selected_ids(dependencies: Dependencies, selected: TaskSelection) -> set[str]:
+def _selected_ids(dependencies: Dependencies, selection: TaskSelection) -> set[str]:
     """The tasks to run, even if an earlier run has results for them."""
-    if selected.only and (selected.start or selected.until):
+    if selection.only and (selection.start or selection.until):
         raise UsageError("--only cannot be combined with --from or --until")
-    if selected.only:
-        return dependencies.find_all_tasks(selected.only)
-    first, last = dependencies.find_all_tasks(selected.start), dependencies.find_all_tasks(selected.until)
-    tasks_after, tasks_before = first | dependencies.descendants(first), last | dependencies.ancestors(last)
-    if not selected.until:
-        return tasks_after
-    if not selected.start:
-        return tasks_before
-    for name in selected.start:
-        if dependencies.find_tasks(name).isdisjoint(tasks_before):
-            raise UsageError(f"--from '{name}' has no effect: no task of --until comes after it")
-    for name in selected.until:
-        if dependencies.find_tasks(name).isdisjoint(tasks_after):
-            raise UsageError(f"--until '{name}' cannot be reached from any task of --from")
-    return tasks_after & tasks_before
+    if selection.only:
+        return dependencies.find_all_tasks(selection.only)
+    first, last = dependencies.find_all_tasks(selection.start), dependencies.find_all_tasks(selection.until)
+    downstream, upstream = first | dependencies.descendants(first), last | dependencies.ancestors(last)
+    if not selection.until:
+        return downstream
+    if not selection.start:
+        return upstream
+    for name in selection.start:
+        if dependencies.find_tasks(name).isdisjoint(upstream):
+            raise UsageError(f"--from '{name}' has no effect: no task of --until is downstream of it")
+    for name in selection.until:
+        if dependencies.find_tasks(name).isdisjoint(downstream):
+            raise UsageError(f"--until '{name}' is not downstream of any task of --from")
+    return downstream & upstream

@@ -14,7 +14,7 @@ from msgspec import structs
 from forum_runner.app.forecast import forecast
 from forum_runner.app.invocation import Invocation, read_invocation
 from forum_runner.app.open_run import DETERMINISTIC
-from forum_runner.app.requests import Inputs, ResumeRequest, RetryRequest, RunRequest
+from forum_runner.app.requests import Inputs, ResumeRequest, RetryRequest, RunRequest, TaskSelection
 from forum_runner.app.resume import FoundRun, changed_files, find_run, relocate
 from forum_runner.app.resume_inputs import check_secrets, read_secrets
 from forum_runner.app.reuse import Reuse
@@ -64,7 +64,7 @@ async def repeat(
 def forecast_run(workspace: Workspace, request: RunRequest, observer: Observer) -> Forecast:
     """Forecasts a run, without starting it."""
     request = request.in_workspace(workspace)
-    prepared = _prepare(workspace, request, observer, is_complete=False)
+    prepared = _prepare(workspace, request, observer, require_secrets=False)
     with _reuse(workspace, request, prepared) as reuse:
         return forecast(prepared, reuse)
 
@@ -87,11 +87,13 @@ def _compile(request: RunRequest) -> Compiled:
     return compile_file(request.workflow, request.root, request.inputs, script=request.script)
 
 
-def _prepare(workspace: Workspace, request: RunRequest, observer: Observer, *, is_complete: bool = True) -> PreparedRun:
+def _prepare(
+    workspace: Workspace, request: RunRequest, observer: Observer, *, require_secrets: bool = True
+) -> PreparedRun:
     compiled = _compile(request)
     if compiled.data is not None and compiled.report.findings:
         observer.warned(compiled.report)
-    return prepare(compiled, request, workspace, is_complete=is_complete)
+    return prepare(compiled, request, workspace, require_secrets=require_secrets)
 
 
 def _reuse(workspace: Workspace, request: RunRequest, prepared: PreparedRun, *, uses_cache: bool = True) -> Reuse:
@@ -131,7 +133,7 @@ def _resume(workspace: Workspace, request: ResumeRequest, found: FoundRun, servi
     if request.engine is not None:
         prepared = replace(prepared, invocation=structs.replace(prepared.invocation, engine=request.engine))
     _report_changes(prepared, services.observer)
-    base, eligible_tasks = prepared.invocation.base, prepared.invocation.among
+    base, eligible_tasks = prepared.invocation.base, prepared.invocation.eligible_tasks
     source = None if base is None or not base.is_dir() else ledger_at(base)
     cache = _cache(workspace, prepared, None if original is None else original.cache_run)
     with ExitStack() as stack:
@@ -152,7 +154,7 @@ def _prepare_from_request(
     invocation = structs.replace(
         prepared.invocation,
         base=None if original.base is None else find_ledger(original.base, workspace).directory,
-        among=prepared.to_reuse if original.tasks.needs_base else None,
+        eligible_tasks=prepared.to_reuse if original.tasks.needs_base else None,
     )
     return found.prepare(invocation, root), compiled.secrets
 
@@ -183,7 +185,7 @@ def _retry_request(
         _display_path(invocation.root / invocation.workflow, workspace.root),
         invocation.root,
         Inputs({**invocation.inputs, **given.texts}, given.file or known),
-        invocation.selected.tasks(),
+        TaskSelection(**invocation.selection),
         is_scripted=invocation.answers is not None,
         is_deterministic=is_deterministic,
         script=None if invocation.script is None else str(invocation.script),

@@ -99,12 +99,12 @@ def check(paths: Sequence[str], root: Path | None, inputs: Inputs) -> Report:
 
 
 def compile_file(
-    path: str, root: Path | None, inputs: Inputs, *, complete: bool = True, script: str | None = None
+    path: str, root: Path | None, inputs: Inputs, *, require_all_inputs: bool = True, script: str | None = None
 ) -> Compiled:
-    """Compiles a workflow. `complete`: every input needs a value. `script` replaces the workflow's own."""
+    """Compiles a workflow. `script` replaces the workflow's own script."""
     entry, external = _entry(path, root), _read_external_inputs(inputs, script)
     bundle = Bundle(DiskFiles(entry.root))
-    options = CompileOptions(external.values, complete, external.answers)
+    options = CompileOptions(external.values, require_all_inputs, external.answers)
     result = compile_workflow(bundle, entry.path, entry.name, options)
     report = _report(entry.root, result, external)
     sources = tuple(entry.root / name for name in result.sources if not is_reserved(name))
@@ -113,19 +113,19 @@ def compile_file(
     return Compiled(report, sources, result.data, result.digest, entry.root, result.answers, result.secrets)
 
 
-def _entry(given: str, root: Path | None) -> _Entry:
-    """Reads `path` or `path#name`. The name of a file may contain `#`."""
-    written, name = (given, None) if Path(given).exists() else split_reference(given.removesuffix("#"))
-    path = Path(written)
+def _entry(reference: str, root: Path | None) -> _Entry:
+    """Parses `path` or `path#name`. A path that exists may itself contain `#`."""
+    file, name = (reference, None) if Path(reference).exists() else split_reference(reference.removesuffix("#"))
+    path = Path(file)
     folder = root if root is not None else path.parent
     if root is not None and not root.is_dir():
-        raise UsageError(f"there is no folder '{root}'")
+        raise UsageError(f"the folder '{root}' does not exist")
     relative = Path(os.path.relpath(path.parent.resolve() / path.name, folder.resolve())).as_posix()
     if relative.startswith("../"):
         raise UsageError(f"'{path}' is not inside the root '{folder}'")
     if is_reserved(relative):
         raise UsageError(f"'{path}' begins with '{BUILT_IN}', which is reserved for forum's own files")
-    if not _is_unicode(relative):
+    if relative.encode(errors="ignore").decode() != relative:
         raise UsageError(f"the path {relative!a} is not valid Unicode")
     return _Entry(folder, relative, name)
 
@@ -177,11 +177,3 @@ def _display_name(name: str, root: Path) -> str:
     if isinstance(name, _ExternalName) or is_reserved(name) or name == COMMAND_LINE.file:
         return name
     return (root / name).as_posix()
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

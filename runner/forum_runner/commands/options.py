@@ -78,10 +78,9 @@ def read_inputs(texts: tuple[str, ...], file: Path | None) -> Inputs:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise click.BadParameter(f"'{text}' does not have the form NAME=VALUE", param_hint="--input")
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise click.BadParameter(f"the value of '{name}' is not valid UTF-8", param_hint="--input") from None
+        if value.encode(errors="ignore").decode() != value:
+            raise click.BadParameter(f"the value of '{name}' is not valid UTF-8", param_hint="--input")
+
         values[name] = value
     return Inputs(values, file)
 

@@ -61,7 +61,7 @@ def _document(result: RedactionResult, seq: int, body: str, name: str) -> dict[s
 def _check_reason(reason: str) -> None:
     if not reason.strip():
         raise click.BadParameter("the reason is empty", param_hint="--reason")
-    if not reason.isascii() and any("\ud800" <= letter <= "\udfff" for letter in reason):
+    if reason.encode(errors="ignore").decode() != reason:
         raise click.BadParameter("the reason is not valid UTF-8", param_hint="--reason")
 
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bundles import compile_files, workflow
+from bundles import compile_files, invocation_in, workflow
 from forum_adapters.base import Attempt, Reply
 from forum_adapters.scripted import ScriptedAdapter
 from forum_runner.api import Workspace
-from forum_runner.app.invocation import Invocation
 from forum_runner.app.run_handle import FinishedRun
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.runs import RunServices, resume_run, start_run
@@ -217,8 +216,7 @@ def run_in(directory: Path, tasks: Mapping[str, Any], answers: Sequence[Any], **
 
 
 def prepared_run(plan: Mapping[str, Any], root: Path, answers: Sequence[Any] | None = None) -> PreparedRun:
-    invocation = Invocation(root=root, workflow="workflow.yaml", answers=answers)
-    return PreparedRun(read_wave_plan(plan), canonical(plan), invocation)
+    return PreparedRun(read_wave_plan(plan), canonical(plan), invocation_in(root, answers))
 
 
 def run_prepared(prepared: PreparedRun, services: RunServices | None = None, **options: Any) -> FinishedRun:
