@@ -44,9 +44,8 @@ if TYPE_CHECKING:
     from forum_runner.history.difference import RunDifference
     from forum_runner.importing.parsed_source import ImportFormat
     from forum_runner.ledger.note import VerifierKey
-    from forum_runner.ledger.read_entry import ReadEntry
     from forum_runner.ledger.selection import Selection
-    from forum_runner.ledger.trace import Trace
+    from forum_runner.ledger.trace import TracedEntry
     from forum_runner.ledger.verification.report import VerifyReport
     from forum_runner.report.forecast_text import Forecast
 
@@ -242,11 +241,11 @@ def log(workspace: Workspace, run: str, selection: Selection) -> Log:
 
 
 @file_errors()
-def trace(workspace: Workspace, run: str, entry_trace: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
-    """Reads an entry and its causes, the latest first, each with its line."""
-    from forum_runner.app.reading import trace as trace_entry
+def trace(workspace: Workspace, run: str, seq: int) -> Iterator[TracedEntry]:
+    """Reads the entry `seq` and its causes, the latest first. Causes that do not exist come last."""
+    from forum_runner.app.reading import trace as trace_causes
 
-    return trace_entry(find_ledger(run, workspace), entry_trace)
+    return trace_causes(find_ledger(run, workspace), seq)
 
 
 @file_errors()

@@ -295,7 +295,7 @@ def test_a_reader_that_closes_the_pipe_early_causes_no_error(folder: Path) -> No
         (["schema", "plam"], "unknown schema 'plam'; did you mean 'plan'?"),
         (["check", "--root", "nowhere", "workflow.yaml"], "the folder 'nowhere' does not exist"),
         (["compile", "--json", "-o", "x.json", "workflow.yaml"], "use one of them"),
-        (["graph", "workflow.yaml", "-o", "x.png"], "cannot choose a format for the suffix '.png'"),
+        (["graph", "workflow.yaml", "-o", "x.png"], "cannot infer a format from the suffix '.png'"),
         (["schema", "plan", "--write", "sub"], "omit NAME"),
         (["check", "./forum:x.yaml"], "which is reserved for forum's own files"),
         (["compile", "workflow.yaml", "--input", "since=x", "-o", "workflow.yaml"], "it is one of the input files"),

@@ -66,7 +66,7 @@ def test_an_approved_task_runs_and_the_decision_is_marked_as_not_authenticated(f
     summary = folder.forum("show", "run")
 
     assert (approved.code, resumed.code) == (0, 0), (approved, resumed)
-    assert "by ann (identity not verified)" in approved.out
+    assert "by ann (not authenticated)" in approved.out
     assert "forum resume run" in approved.out
     (decision,) = decisions(folder)
     assert (decision["decision"], decision["by"], decision["authenticated"]) == ("approved", "person", False)
@@ -140,7 +140,7 @@ def test_a_decision_with_a_different_digest_is_refused(folder: Folder) -> None:
     right = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--displayed", gate["digest"][:12])
 
     assert (wrong.code, is_unchanged, right.code) == (2, True, 0), (wrong, right)
-    assert f"displays the digest {gate['digest']}" in wrong.err
+    assert f"the digest of the gate 'publish' is {gate['digest']}" in wrong.err
 
 
 @pytest.mark.parametrize("characters", [0, 1, 7])
@@ -225,7 +225,7 @@ def test_two_gates_are_decided_separately(folder: Folder) -> None:
         second,
         resumed,
     )
-    assert "1 more to decide" in first.out
+    assert "1 more gate to decide" in first.out
     assert states == {"a": "passed"}
     assert (second.document()["waiting"], second.document()["edited"]) == (0, False)
     assert second.document()["digest"] == folder.entries("run", "gate.opened")[1]["bodies"]["displayed"]["digest"]

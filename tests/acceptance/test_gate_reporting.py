@@ -148,7 +148,7 @@ def test_after_the_deadline_only_resume_is_suggested(tmp_path: Path) -> None:
 
     assert gate["deadline_passed"] is True
     assert [line for line in lines if "(passed), then reject" in line]
-    assert lines[-1] == "  the deadline has passed; record its decision with: forum resume run"
+    assert lines[-1] == "  the deadline has passed; apply `on_deadline` with: forum resume run"
     assert [line for line in lines if "forum gate" in line] == []
     assert resumed.code == 6
     assert folder.task_states() == {"publish": "refused: deadline"}

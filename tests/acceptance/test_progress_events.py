@@ -48,7 +48,10 @@ def test_reuse_is_reported_with_its_reason(folder: Folder) -> None:
         reused,
         {"task": "b", "fate": "run", "reason": "its state in that run is failed"},
     ]
-    assert events_of_kind(partial.err, "reuse") == [reused, {"task": "b", "fate": "run", "reason": "as requested"}]
+    assert events_of_kind(partial.err, "reuse") == [
+        reused,
+        {"task": "b", "fate": "run", "reason": "selected with --only or --from"},
+    ]
 
 
 def test_warnings_are_reported_before_the_run(folder: Folder) -> None:
@@ -88,9 +91,10 @@ def test_resuming_reports_the_state_of_each_task(folder: Folder) -> None:
 
     result = folder.forum("resume", "run", *JSON)
 
+    hint = "the run keeps its plan; to use the changes, start a new run with --failed"
     assert result.code == 0, result
     assert [event["text"] for event in events_of_kind(result.err, "notice")] == [
-        "'workflow.yaml' changed since the run started; the run keeps its plan, --failed uses the changes",
+        f"'workflow.yaml' changed since the run started; {hint}",
         "kept (already passed): a",
         "b: approved, not started",
     ]

@@ -228,7 +228,7 @@ def test_a_consistency_proof_connects_an_older_checkpoint_to_a_newer_one(folder:
         result = forum("prove", "consistency", "run", "--from", "3", "--size", str(size), cwd=folder)
 
         if size < 3:
-            message = f"forum: cannot prove consistency with 3 entries: the checkpoint has only {size}"
+            message = f"forum: cannot prove consistency with 3 entries: the checkpoint covers only {size}"
             assert refusal(result) == (2, message)
         else:
             assert check_proof(result.stdout, checkpoint=checkpoint_of(LINES[:3])).findings == ()
@@ -263,7 +263,7 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
     ("arguments", "message"),
     [
         (["checkpoint", "nowhere"], "no file, directory or run 'nowhere'"),
-        (["checkpoint", "run", "--size", "8"], "'run' has 7 entries, fewer than 8"),
+        (["checkpoint", "run", "--size", "8"], "'run' has only 7 entries, fewer than 8"),
         (["checkpoint", "run", "--key", "nowhere"], "cannot read 'nowhere': No such file or directory"),
         (["checkpoint", "run", "--key", "run"], "cannot read 'run': Is a directory"),
         (
@@ -278,14 +278,17 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
             ["checkpoint", "run", "--json", "-o", "mine"],
             "--json prints to standard output and -o writes to a file; use one of them",
         ),
-        (["prove", "inclusion", "run", "--seq", "7"], "there is no entry 7: the ledger has 7 entries, numbered from 0"),
+        (
+            ["prove", "inclusion", "run", "--seq", "7"],
+            "entry 7 is not in the checkpoint, which covers 7 entries, numbered from 0",
+        ),
         (
             ["prove", "inclusion", "run", "--seq", "3", "--size", "3"],
-            "there is no entry 3: the ledger has 3 entries, numbered from 0",
+            "entry 3 is not in the checkpoint, which covers 3 entries, numbered from 0",
         ),
         (
             ["prove", "consistency", "run", "--from", "9"],
-            "cannot prove consistency with 9 entries: the checkpoint has only 7",
+            "cannot prove consistency with 9 entries: the checkpoint covers only 7",
         ),
     ],
 )

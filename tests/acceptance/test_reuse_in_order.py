@@ -211,5 +211,5 @@ def test_a_result_that_lacks_an_output_of_the_plan_is_reported_as_run_again(fold
 
     result = folder.forum("resume", "first", "--failed", "--out", "second", "--progress", "none")
 
-    assert "a: run (its output does not contain what the plan's `outputs` select)" in result.err
+    assert "a: run (its output lacks a value that the plan's `outputs` select)" in result.err
     assert "a" in folder.attempt_counts("second")

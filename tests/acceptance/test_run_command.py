@@ -87,7 +87,7 @@ def test_the_default_base_is_the_last_run_of_the_workflow(folder: Folder) -> Non
     assert "there is no earlier run of 'workflow'" in missing.err
     assert folder.entries()[0]["data"]["from"]["run"] == last
     assert "a: reused (its fingerprint is the same)" in result.err
-    assert "b: run (as requested)" in result.err
+    assert "b: run (selected with --only or --from)" in result.err
 
 
 @pytest.mark.parametrize("option", ["--only", "--from", "--until"])

@@ -116,7 +116,8 @@ def test_resuming_reports_files_that_changed_since_the_start(folder: Folder) -> 
     changed = folder.forum("resume", "other", "--progress", "none")
 
     message = (
-        "forum: 'workflow.yaml' changed since the run started; the run keeps its plan, --failed uses the changes\n"
+        "forum: 'workflow.yaml' changed since the run started; the run keeps its plan; "
+        "to use the changes, start a new run with --failed\n"
     )
     assert (unchanged.code, changed.code) == (0, 0)
     assert changed.err == message + unchanged.err

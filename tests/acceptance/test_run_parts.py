@@ -105,7 +105,7 @@ def test_a_base_with_a_changed_task_is_refused_with_a_hint(folder: Folder, comma
     result = folder.run("--only", "b", "--base", "first")
 
     message = f"forum: cannot reuse the result of 'a' from run {run}: its command changed; "
-    assert (result.code, result.err) == (2, f"{message}use --from a to run it and everything after it\n")
+    assert (result.code, result.err) == (2, f"{message}use --from a to run it and everything downstream of it\n")
     assert not (folder.path / "run").exists()
 
 

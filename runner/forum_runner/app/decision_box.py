@@ -11,6 +11,7 @@ import os
 import stat
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 
 import orjson
@@ -25,9 +26,9 @@ from forum_runner.write_file import write_file
 
 _PREFIX = "decision-"
 _SUFFIX = ".json"
-_MAX_BYTES = 1 << 24
+_MAX_FILE_BYTES = 1 << 24
 _DECISIONS = ("approved", "rejected")
-_TEXTS = frozenset({"reason", "edited"})
+_TEXT_NAMES = frozenset({"reason", "edited"})
 _POLL_S = 0.05
 # The writer polls several times a second, but may have to wait for its disk.
 _TIMEOUT_S = 20.0
@@ -44,13 +45,12 @@ class DecisionBox:
     def put(self, decided: Decided) -> Path:
         """Writes a decision, and returns its file."""
         texts = {name: text.decode() for name, text in decided.texts.items()}
-        facts = {"task": decided.task, "decision": decided.decision, "actor": decided.actor}
         path = self._directory / f"{_PREFIX}{time.time_ns()}-{os.getpid()}{_SUFFIX}"
-        write_file(path, orjson.dumps({**facts, "displayed": decided.displayed, "texts": texts}))
+        write_file(path, orjson.dumps({**asdict(decided), "texts": texts}))
         return path
 
     def take(self) -> list[Decided]:
-        """Returns decisions, oldest first. Removes their files first, so that no decision is recorded twice."""
+        """Removes the files, so that no decision is recorded twice, and returns their decisions, oldest first."""
         decisions = [(name, _read(self._directory / name)) for name in self._names()]
         return [decided for name, decided in decisions if self._remove(name) and decided is not None]
 
@@ -75,17 +75,17 @@ class DecisionBox:
 
 
 def _read(path: Path) -> Decided | None:
-    """Reads a decision. None for any other file: other programs may write here, even create a pipe that blocks."""
+    """Reads a decision; None if the file has none. Other programs may write here, even create a pipe that blocks."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
             is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            document = orjson.loads(stream.read(_MAX_BYTES) if is_file else b"")
+            document = orjson.loads(stream.read(_MAX_FILE_BYTES) if is_file else b"")
         texts = {name: text.encode() for name, text in document.pop("texts").items()}
         decided = Decided(**document, texts=texts)
-        is_valid = all(isinstance(part, str) for part in document.values()) and decided.decision in _DECISIONS
+        is_valid = all(isinstance(member, str) for member in document.values()) and decided.decision in _DECISIONS
         is_by_person = is_valid and decided.actor.startswith("person:") and fits("actor", decided.actor)
-        return decided if is_by_person and texts.keys() <= _TEXTS else None
+        return decided if is_by_person and texts.keys() <= _TEXT_NAMES else None
     return None
 
 
@@ -93,7 +93,7 @@ async def hand_over(directory: Path, decided: Decided, opening_seq: int) -> bool
     """Hands a decision to the process that executes the run. Returns whether that process recorded the decision.
 
     `opening_seq` is the seq of the entry that opened the gate. Returns False if the process ended first. Raises
-    UsageError if another decision was recorded, or none in time.
+    UsageError if a different decision was recorded, or none within 20 seconds.
     """
     box = DecisionBox(directory)
     path = box.put(decided)
@@ -101,26 +101,29 @@ async def hand_over(directory: Path, decided: Decided, opening_seq: int) -> bool
     try:
         while time.monotonic() < deadline_s:
             has_ended = not is_being_written(directory)
-            found = None if path.exists() and not has_ended else _decision_about(directory, decided.task, opening_seq)
-            if found is not None:
-                _check_is_same(decided, found)
+            is_taken = has_ended or not path.exists()
+            recorded = _recorded_decision(directory, decided.task, opening_seq) if is_taken else None
+            if recorded is not None:
+                _check_is_same(decided, recorded)
                 return True
             if has_ended:
                 return False
             await asyncio.sleep(_POLL_S)
     finally:
         path.unlink(missing_ok=True)
-    raise UsageError("the running process did not record the decision; decide again when the run has paused")
+    problem = f"the process that executes the run did not record the decision within {_TIMEOUT_S:g} s"
+    raise UsageError(f"{problem}; decide again when the run has paused")
 
 
-def _decision_about(directory: Path, task: str, opening_seq: int) -> ReadEntry | None:
+def _recorded_decision(directory: Path, task: str, opening_seq: int) -> ReadEntry | None:
     for entry in read_entries(directory):
         if entry.kind == "gate.decided" and entry.seq > opening_seq and entry.task == task:
             return entry
     return None
 
 
-def _check_is_same(decided: Decided, found: ReadEntry) -> None:
-    if (found.actor, found.data["by"], found.data["decision"]) != (decided.actor, "person", decided.decision):
-        actor = "its deadline" if found.data["by"] == "deadline" else found.actor
-        raise UsageError(f"'{decided.task}' was decided in the meantime by {actor}: {found.data['decision']}")
+def _check_is_same(decided: Decided, recorded: ReadEntry) -> None:
+    by, decision = recorded.data["by"], recorded.data["decision"]
+    if (recorded.actor, by, decision) != (decided.actor, "person", decided.decision):
+        actor = "its deadline" if by == "deadline" else recorded.actor
+        raise UsageError(f"'{decided.task}' was {decision} in the meantime by {actor}")

@@ -24,11 +24,16 @@ from forum_runner.execute.secrets import Scrubber
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 _LIBRARIES = ("click", "cryptography", "httpx", "jsonschema-rs", "orjson", "PyYAML", "rfc8785", "rich")
-_PROBE_S = 10.0
+_PROBE_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterState:
+    """Whether an adapter can be used. `variables` maps the environment variables that it needs to whether they are set.
+
+    `problem` is None if the adapter answers.
+    """
+
     name: str
     type: str
     variables: Mapping[str, bool]
@@ -46,14 +51,14 @@ class Health:
     versions: Mapping[str, str | None]
     types: Mapping[str, str]
     engines: Mapping[str, str]
-    adapters: tuple[AdapterState, ...] = ()
     programs: Mapping[str, str | None] = field(default_factory=dict)
+    adapters: tuple[AdapterState, ...] = ()
 
     @property
     def is_ok(self) -> bool:
         """Whether everything is installed, every program is found, and every adapter answers."""
-        found = (*self.versions.values(), *self.programs.values())
-        return all(found) and all(adapter.is_ok for adapter in self.adapters)
+        has_all = all((*self.versions.values(), *self.programs.values()))
+        return has_all and all(adapter.is_ok for adapter in self.adapters)
 
 
 async def examine(compiled: Compiled | None) -> Health:
@@ -86,14 +91,14 @@ def _version(library: str) -> str | None:
 async def _probe_all(plan: WavePlan, root: Path) -> tuple[AdapterState, ...]:
     scrubber = Scrubber(secret_variables(plan))
     settings = {name: adapter.settings for name, adapter in sorted(plan.adapters.items())}
-    # A probe has no attempt, which would say where programs are found.
+    # A run passes its root with each attempt. A probe has no attempt, so the settings name the folder.
     located = {name: {**item, "cwd": str(root / item.get("cwd", "."))} for name, item in settings.items()}
     return tuple(await asyncio.gather(*(_adapter_state(name, item, scrubber) for name, item in located.items())))
 
 
 async def _adapter_state(name: str, settings: Mapping[str, Any], scrubber: Scrubber) -> AdapterState:
-    named = (settings[item] for item in ENV_FIELDS if item in settings)
-    variables = {variable: bool(os.environ.get(variable)) for variable in named}
+    names = (settings[field_name] for field_name in ENV_FIELDS if field_name in settings)
+    variables = {variable: bool(os.environ.get(variable)) for variable in names}
     problem = await _find_problem(name, settings, [variable for variable, is_set in variables.items() if not is_set])
     return AdapterState(name, settings["type"], variables, problem and scrubber.text(problem))
 
@@ -105,15 +110,14 @@ async def _find_problem(name: str, settings: Mapping[str, Any], missing: Sequenc
         return str(error)
     if missing:
         noun, verb = ("variable", "is") if len(missing) == 1 else ("variables", "are")
-        names = f"the environment {noun} {' and '.join(missing)} {verb}"
-        return f"not contacted because {names} not set"
+        return f"not contacted because the environment {noun} {' and '.join(missing)} {verb} not set"
     # Not asyncio.wait_for, which would wait forever for an adapter that ignores its cancellation.
     probe = asyncio.create_task(_probe(adapter))
-    await asyncio.wait({probe}, timeout=_PROBE_S)
+    await asyncio.wait({probe}, timeout=_PROBE_TIMEOUT_S)
     if probe.done():
         return probe.result()
     probe.cancel()
-    return f"no answer within {_PROBE_S:g} s"
+    return f"no answer within {_PROBE_TIMEOUT_S:g} s"
 
 
 async def _probe(adapter: Adapter) -> str | None:

@@ -15,15 +15,19 @@ from forum_runner.report.forecast_text import Forecast, TaskForecast
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
-# The rest of a prompt: the text around the data, and the instructions for a judge.
+# An upper bound for the rest of a prompt: the text around the data, and the instructions for a judge.
 _OTHER_BYTES = 4_096
+# A `foreach` has at most 10,000 instances; the task itself is a unit, too.
+_MAX_UNITS_PER_TASK = 10_001
+# The machine needs a run id to render prompts. A forecast has no run.
+_NO_RUN = "0" * 36
 _AMOUNTS = ("calls", "input_tokens", "output_tokens", "micro_usd")
 
 
 def forecast(prepared: PreparedRun, reuse: Reuse) -> Forecast:
     plan = prepared.plan
     fates = _fates(prepared, reuse)
-    tasks = tuple(_task(plan, task, fates.get(task.id, ("later", None))) for task in plan.tasks.values())
+    tasks = tuple(_forecast_task(plan, task, fates.get(task.id, ("later", None))) for task in plan.tasks.values())
     executed = [task for task in tasks if task.fate != "reuse"]
     maximum = {name: sum(getattr(task, name) for task in executed) for name in _AMOUNTS}
     maximum["tokens"] = maximum["input_tokens"] + maximum["output_tokens"]
@@ -32,21 +36,21 @@ def forecast(prepared: PreparedRun, reuse: Reuse) -> Forecast:
 
 
 def _fates(prepared: PreparedRun, reuse: Reuse) -> dict[str, tuple[str, str | None]]:
-    """Runs the machine until it waits for answers: started tasks would run, and reused tasks would not."""
+    """The fate of each task and its reason. Runs the machine, without limits, until it waits for answers."""
     plan = prepared.plan
-    maximum = len(plan.tasks) * 10_001
-    unlimited = structs.replace(plan.policy, max_parallel=maximum, dispatch="eager", budget={}, rates={})
+    max_units = len(plan.tasks) * _MAX_UNITS_PER_TASK
+    unlimited = structs.replace(plan.policy, max_parallel=max_units, dispatch="eager", budget={}, rates={})
     context = Context(
-        run="0" * 36,
+        run=_NO_RUN,
         implementation={},
         settings={name: adapter.settings for name, adapter in plan.adapters.items()},
         check_settings={},
         secrets=dict.fromkeys(plan.secret_names(), ""),
         find_reusable=reuse.find,
     )
-    step = Machine(structs.replace(plan, policy=unlimited), context).open(0)
+    transition = Machine(structs.replace(plan, policy=unlimited), context).open(0)
     fates: dict[str, tuple[str, str | None]] = {}
-    for entry in step.entries:
+    for entry in transition.entries:
         if entry.kind == "task.reused":
             data = entry.data
             origin = "the cache" if data["source"] == "cache" else "the earlier run"
@@ -55,7 +59,7 @@ def _fates(prepared: PreparedRun, reuse: Reuse) -> dict[str, tuple[str, str | No
             fates[entry.data["task"]] = ("skip", entry.data["reason"])
         elif entry.kind == "gate.opened":
             fates[entry.data["task"]] = ("later", "waits for a decision first")
-    for command in step.commands:
+    for command in transition.commands:
         if isinstance(command, Attempt):
             fates[command.task] = ("run", _why_not_cached(plan, reuse, command.task))
     return fates
@@ -68,22 +72,22 @@ def _why_not_cached(plan: WavePlan, reuse: Reuse, task: str) -> str | None:
     return "no earlier result has its fingerprint" if uses_cache else None
 
 
-def _task(plan: WavePlan, task: PlannedTask, fate: tuple[str, str | None]) -> TaskForecast:
+def _forecast_task(plan: WavePlan, task: PlannedTask, fate: tuple[str, str | None]) -> TaskForecast:
     agent = task.agent or route(plan, task).agent
     ladder = plan.ladder_of(task, agent)
-    times = task.foreach.max if task.foreach is not None else 1
+    units = task.foreach.max if task.foreach is not None else 1
     attempts = task.retry.attempts
     prompt_bytes = _max_prompt_bytes(plan, task)
     maximum: Counter[str] = Counter()
-    steps = [(step.adapter, attempts, prompt_bytes) for step in ladder]
+    calls = [(rung.adapter, attempts, prompt_bytes) for rung in ladder]
     judges = [plan.agents[check.agent].own_rung.adapter for check in task.checks if check.agent is not None]
     judge_prompt_bytes = prompt_bytes + _max_output_bytes(plan, task)
-    steps += [(adapter, attempts * attempts * len(ladder), judge_prompt_bytes) for adapter in judges]
-    for adapter, count, size in steps:
+    calls += [(adapter, attempts * attempts * len(ladder), judge_prompt_bytes) for adapter in judges]
+    for adapter, count, size in calls:
         call = limits_of(plan.adapters[adapter]).ceiling(size)
-        calls, cost = count * times, call.prices.cost(call.input_tokens, 0, call.max_tokens)
+        cost = call.prices.cost(call.input_tokens, 0, call.max_tokens)
         amounts = (1, call.input_tokens, call.max_tokens, cost)
-        maximum.update({name: calls * amount for name, amount in zip(_AMOUNTS, amounts, strict=True)})
+        maximum.update({name: count * units * amount for name, amount in zip(_AMOUNTS, amounts, strict=True)})
     budget = task.budget or {}
     limited = [min(maximum[name], budget.get(name, maximum[name])) for name in _AMOUNTS]
     return TaskForecast(task.id, task.wave, agent, ladder[0].adapter, fate[0], fate[1], *limited)

@@ -24,6 +24,7 @@ from forum_runner.ledger.recorded_body import RecordedBodies, RedactedBodyError
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import LedgerSource, ledger_at
 from forum_runner.manifest.suggest import hint_for
+from forum_runner.report.next_commands import command_line
 from forum_runner.report.pending_gate import PendingGate, read_pending_gates
 from forum_runner.report.run_context import RunContext
 from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan
@@ -68,7 +69,7 @@ async def decide(source: LedgerSource, request: DecisionRequest) -> Decision:
     context = _context(directory)
     while True:
         try:
-            # Take the lock first: if two people decide at once, the second one finds the gate decided.
+            # Take the lock first: if two people decide at once, the second one finds that the gate is decided.
             with open_run(directory) as ledger:
                 gate = _find_gate(directory, request.task, context)
                 data, bodies = _decision_entry(context, gate, request)
@@ -90,9 +91,9 @@ def _decision_entry(
     if context.plan is None or planned is None:
         raise UsageError("the wave plan of the run was redacted, so its gates cannot be decided")
     if gate.is_expired:
-        raise UsageError(f"the deadline of '{task}' passed at {gate.deadline}; record its decision with `forum resume`")
+        raise UsageError(f"the deadline of '{task}' passed at {gate.deadline}; apply `on_deadline` with `forum resume`")
     if request.displayed_digest is not None:
-        _check_displayed(gate, request.displayed_digest)
+        _check_displayed(gate, request)
     if request.instruction is not None and planned.run is not None:
         raise UsageError(f"'{task}' runs a program; only an agent's instruction can be edited")
     texts = {"reason": request.reason, "edited": request.instruction}
@@ -112,9 +113,11 @@ def _decision_entry(
     return data, bodies
 
 
-def _check_displayed(gate: PendingGate, displayed: str) -> None:
+def _check_displayed(gate: PendingGate, request: DecisionRequest) -> None:
+    displayed = request.displayed_digest or ""
     if not gate.digest.startswith(displayed):
-        raise UsageError(f"the gate of '{gate.task}' displays the digest {gate.digest}, not {displayed}")
+        hint = f"read it again with: {command_line('gate', 'list', request.run)}"
+        raise UsageError(f"the digest of the gate '{gate.task}' is {gate.digest}, not {displayed}; {hint}")
     # A short prefix matches too much, and an unset variable in a script matches everything.
     if len(displayed) < _MIN_DIGEST_CHARACTERS:
         raise UsageError(f"'{displayed}' is too short: use at least {_MIN_DIGEST_CHARACTERS} characters of the digest")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.ledger.checkpoint import MAX_CHECKPOINT_BYTES, Checkpoint, MalformedCheckpointError, read_checkpoint
@@ -15,9 +16,11 @@ from forum_runner.ledger.note import MalformedKeyError, Note, SignerKey, Verifie
 from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, serialize_proof
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.chain_level import checked_entries
+from forum_runner.report import counted
 from forum_runner.write_file import write_file
 
 _MAX_KEY_FILE_BYTES = 4_096
+_Key = TypeVar("_Key", SignerKey, VerifierKey)
 
 
 class EmptyLedgerError(ForumError):
@@ -51,7 +54,7 @@ class LedgerProof:
 
 
 def make_checkpoint(source: LedgerSource, size: int | None, key_file: Path | None) -> LedgerCheckpoint:
-    """The checkpoint of the first `size` entries, or of all of them."""
+    """Creates a checkpoint of the first `size` entries, or of all entries."""
     key = _optional_key(key_file)
     checkpoint, is_sealed = _read_ledger(source, size, lambda _seq, _line, _leaf: None)
     return LedgerCheckpoint(checkpoint, is_sealed, _note(checkpoint, key).encode())
@@ -69,7 +72,8 @@ def prove_inclusion(source: LedgerSource, seq: int, size: int | None, key_file: 
 
     checkpoint, is_sealed = _read_ledger(source, size, observe)
     if not lines:
-        raise UsageError(f"there is no entry {seq}: the ledger has {checkpoint.size} entries, numbered from 0")
+        covered = counted(checkpoint.size, "entry", "entries")
+        raise UsageError(f"entry {seq} is not in the checkpoint, which covers {covered}, numbered from 0")
     proof = InclusionProof(checkpoint, seq, lines[0], builder.hashes())
     return LedgerProof(proof, is_sealed, serialize_proof(proof, _note(checkpoint, key)))
 
@@ -86,16 +90,15 @@ def prove_consistency(source: LedgerSource, from_size: int, size: int | None, ke
 
     checkpoint, is_sealed = _read_ledger(source, size, observe)
     if older.size < from_size:
-        raise UsageError(
-            f"cannot prove consistency with {from_size} entries: the checkpoint has only {checkpoint.size}"
-        )
+        sizes = f"{counted(from_size, 'entry', 'entries')}: the checkpoint covers only {checkpoint.size:,}"
+        raise UsageError(f"cannot prove consistency with {sizes}")
     proof = ConsistencyProof(checkpoint, from_size, older.root(), builder.hashes())
     return LedgerProof(proof, is_sealed, serialize_proof(proof, _note(checkpoint, key)))
 
 
 def _optional_key(path: Path | None) -> SignerKey | None:
-    """Reads the key, if there is one. Call this before reading the ledger, so that an invalid key fails at once."""
-    return None if path is None else read_signer_key(path)
+    """Reads the key, if a path is given. Call this before reading the ledger, so that an invalid key fails at once."""
+    return None if path is None else _read_key(path, SignerKey.parse, "private")
 
 
 def _note(checkpoint: Checkpoint, key: SignerKey | None) -> Note:
@@ -120,7 +123,7 @@ def _read_ledger(
     if not count:
         raise EmptyLedgerError(source.name)
     if size is not None and size > count:
-        raise UsageError(f"'{source.name}' has {count} entries, fewer than {size}")
+        raise UsageError(f"'{source.name}' has only {counted(count, 'entry', 'entries')}, fewer than {size:,}")
     return Checkpoint(run, tree.size, tree.root()), kind == "run.sealed" and not lines.torn
 
 
@@ -135,7 +138,7 @@ def read_pin(path: Path) -> Checkpoint | None:
 
 
 def write_pin(path: Path, pin: Checkpoint) -> None:
-    """Call this only if the ledger is valid: a pin that an invalid ledger can replace protects nothing."""
+    """Writes a pin file. Call this only for a valid ledger: a pin that an invalid one can replace protects nothing."""
     write_file(path, pin.note().encode())
 
 
@@ -166,25 +169,17 @@ def generate_key(name: str, path: Path, random: Callable[[int], bytes] = os.uran
     return key.verifier()
 
 
-def read_signer_key(path: Path) -> SignerKey:
-    try:
-        return SignerKey.parse(_key_text(path))
-    except MalformedKeyError as error:
-        raise UsageError(f"'{path}' is not a private key: {error}") from error
-
-
 def read_verifier_key(path: Path) -> VerifierKey:
-    try:
-        return VerifierKey.parse(_key_text(path))
-    except MalformedKeyError as error:
-        raise UsageError(f"'{path}' is not a public key: {error}") from error
+    return _read_key(path, VerifierKey.parse, "public")
 
 
-def _key_text(path: Path) -> str:
+def _read_key(path: Path, parse: Callable[[str], _Key], kind: str) -> _Key:
     try:
-        return read_bytes(path, _MAX_KEY_FILE_BYTES).decode().strip(" \t\r\n")
+        return parse(read_bytes(path, _MAX_KEY_FILE_BYTES).decode().strip(" \t\r\n"))
     except UnicodeDecodeError as error:
         raise UsageError(f"'{path}' is not a key: it is not UTF-8") from error
+    except MalformedKeyError as error:
+        raise UsageError(f"'{path}' is not a {kind} key: {error}") from error
 
 
 def _create(path: Path, text: str, mode: int) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import BinaryIO
@@ -18,7 +17,7 @@ from forum_runner.ledger.read_entry import SEAL, ReadEntry, is_import, read_entr
 from forum_runner.ledger.recognition import check_is_ledger, check_is_ledger_stream, ledger_lines
 from forum_runner.ledger.selection import Selection, check_kinds, check_tasks, task_of
 from forum_runner.ledger.source import LedgerSource
-from forum_runner.ledger.trace import Trace
+from forum_runner.ledger.trace import TracedEntry, trace_entry
 from forum_runner.report.failures import read_failures
 from forum_runner.report.recorded_text import RecordedText, read_reasons
 
@@ -36,9 +35,9 @@ class LogItem:
 
 @dataclass(slots=True)
 class Log:
-    """The entries of a ledger that match a selection, and how many lines are damaged.
+    """Reads the entries of a ledger that match a selection, and counts damaged lines on the way.
 
-    `is_read`: all entries have been read. `named` are the tasks that the entries name.
+    `is_read`: all entries have been read. `tasks` are the tasks that the entries read so far refer to.
     """
 
     source: LedgerSource
@@ -49,7 +48,7 @@ class Log:
     is_sealed: bool = False
     is_import: bool = False
     is_read: bool = False
-    named: set[str] = field(default_factory=set)
+    tasks: set[str] = field(default_factory=set)
 
     def items(self) -> Iterator[LogItem]:
         with file_errors(), self.source.lines() as lines:
@@ -74,9 +73,9 @@ class Log:
         self.is_read = self.is_sealed
 
     def check_tasks(self) -> None:
-        """Raises if all entries have been read and none of them names a selected task."""
+        """Raises if all entries have been read and none of them refers to a selected task."""
         if self.is_read:
-            check_tasks(self.selection.tasks, self.named, self.source.name)
+            check_tasks(self.selection.tasks, self.tasks, self.source.name)
 
     def _select(self, number: int, line: bytes) -> LogItem | None:
         entry = read_entry(line)
@@ -87,7 +86,7 @@ class Log:
         self.is_sealed = entry.kind == SEAL
         self.is_import = self.is_import or (number == 0 and is_import(entry))
         if self.selection.tasks and (task := task_of(entry)) is not None:
-            self.named.add(task)
+            self.tasks.add(task)
         return LogItem(number, line, entry) if self.selection.takes(entry) else None
 
 
@@ -99,17 +98,10 @@ def open_log(source: LedgerSource, selection: Selection) -> Log:
     return Log(source, selection)
 
 
-def trace(source: LedgerSource, entry_trace: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
-    """Yields the entry and its causes, latest first."""
+def trace(source: LedgerSource, seq: int) -> Iterator[TracedEntry]:
     with file_errors(), source.open_seekable() as stream:
         check_is_ledger_stream(stream, source)
-        has_entry = False
-        for line, entry in entry_trace.entries(stream):
-            has_entry = True
-            yield line, entry
-    if not has_entry:
-        last = "it has no entries" if entry_trace.last is None else f"its last entry is {entry_trace.last:,}"
-        raise UsageError(f"'{source.name}' has no entry {entry_trace.seq:,}: {last}")
+        yield from trace_entry(stream, seq, source.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,28 +109,24 @@ class RunDescription:
     """The history of a run. `failures` and `decisions` need the run directory, and are empty without it."""
 
     history: RunHistory
-    failures: list[str]
-    decisions: dict[str, RecordedText]
+    failures: tuple[str, ...]
+    decisions: Mapping[str, RecordedText]
 
 
 def describe(source: LedgerSource) -> RunDescription:
     """Reads the history of a run and, from its bodies, the reasons of failures and decisions."""
-    history = read_history(source)
-    decisions = read_reasons(source.directory, history)
-    if source.directory is None:
-        return RunDescription(history, [], decisions)
-    failures = read_failures(source.directory, history)
-    return RunDescription(history, [f"{task}: {failure}" for task, failure in failures.items()], decisions)
+    history, directory = read_history(source), source.directory
+    failures = {} if directory is None else read_failures(directory, history)
+    texts = tuple(f"{task}: {failure}" for task, failure in failures.items())
+    return RunDescription(history, texts, read_reasons(directory, history))
 
 
 def compare_runs(left: LedgerSource, right: LedgerSource) -> RunDifference:
-    sources = left, right
-    if sources[0].path is None and sources[1].path is None:
+    if left.path is None and right.path is None:
         raise UsageError("only one of the two runs can come from standard input")
-    with ExitStack() as stack:
-        left_stream, right_stream = (stack.enter_context(source.open_seekable()) for source in sources)
-        for stream, source in zip((left_stream, right_stream), sources, strict=True):
-            check_is_ledger_stream(stream, source)
+    with left.open_seekable() as left_stream, right.open_seekable() as right_stream:
+        check_is_ledger_stream(left_stream, left)
+        check_is_ledger_stream(right_stream, right)
         return compare(_entries_of(left_stream), _entries_of(right_stream))
 
 

@@ -32,7 +32,7 @@ class Inputs:
 class TaskSelection:
     """The part of a plan to run. `start` and `until` can be combined.
 
-    `only`: exactly these tasks. `start`: these tasks and all after them. `until`: these tasks and all before them.
+    `only`: exactly these tasks. `start`: these tasks and everything downstream. `until`: these and everything upstream.
     """
 
     only: tuple[str, ...] = ()
@@ -117,8 +117,8 @@ class RetryRequest:
 class DecisionRequest:
     """Decides the gate of a task. `decision` is `approved` or `rejected`.
 
-    `displayed_digest` is the digest of the document that the person saw, or a prefix of it; if the gate displays
-    another document, the decision is refused. `instruction` replaces the instruction of the task.
+    `displayed_digest` is the digest of the document that the person saw, or a prefix of it; if the gate displays a
+    different document, the decision is refused. `instruction` replaces the instruction of the task.
     """
 
     run: str
@@ -158,10 +158,10 @@ class TrustedReferences:
         return TrustedReferences(self.head, *paths)
 
 
-def checked_person_name(given: str) -> str:
+def checked_person_name(name: str) -> str:
     """Checks a name to record. The name is never normalized, because the ledger could then name somebody else."""
-    if not given:
+    if not name:
         raise UsageError("cannot determine your name; pass it with --by NAME")
-    if not _NAME.fullmatch(given):
-        raise UsageError(f"invalid name '{given}' for --by: use at most 200 ASCII characters and no spaces")
-    return given
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"invalid name '{name}' for --by: use at most 200 ASCII characters and no spaces")
+    return name

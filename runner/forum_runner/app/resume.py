@@ -25,7 +25,7 @@ from forum_runner.manifest.bundle_files import BUILT_IN
 
 @dataclass(frozen=True, slots=True)
 class FoundRun:
-    """A run of a plan. `status` is the status in its seal, if it is sealed."""
+    """A run that was found on disk, and its first entry. `status` is the status in its seal, if it is sealed."""
 
     directory: Path
     start: RunStart
@@ -40,11 +40,10 @@ class FoundRun:
         """How the run finished, if it has."""
         if self.status is None:
             return None
-        outcome = Outcome(self.status)
-        return FinishedRun(self.directory, self.start.entry.run, outcome, was_finished=True)
+        return FinishedRun(self.directory, self.start.entry.run, Outcome(self.status), was_finished=True)
 
     def prepare(self, invocation: Invocation, root: Path | None) -> PreparedRun:
-        """The run, to be resumed. `root` is where its files are, if they have moved."""
+        """Prepares the run to be resumed. `root` is the folder of its files, if they have moved."""
         invocation = relocate(invocation, root)
         answers_from = invocation.answers_from
         recorded = None if answers_from is None else recorded_run(ledger_at(answers_from))
@@ -77,7 +76,7 @@ def _has_seal_or_checkpoint(directory: Path) -> bool:
 
 
 def relocate(invocation: Invocation, root: Path | None) -> Invocation:
-    """The invocation with another root, if `root` is given because the run's files have moved."""
+    """The invocation with the root `root`, or with its own root if `root` is None. Raises if the folder is missing."""
     if root is None and not invocation.root.is_dir():
         raise UsageError(
             f"the folder of the run's files, '{invocation.root}', does not exist; pass its location with --root DIR"

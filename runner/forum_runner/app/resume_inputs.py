@@ -25,8 +25,8 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 def read_secrets(plan: WavePlan, inputs: Inputs) -> dict[str, Any]:
     """Reads the values of secret inputs. Other inputs must equal those of the wave plan. Texts override the file."""
-    values = {} if inputs.file is None else _values_in(inputs.file)
-    values |= {name: _typed(plan, name, text) for name, text in inputs.texts.items()}
+    values = {} if inputs.file is None else _read_file(inputs.file)
+    values |= {name: _parse_text(plan, name, text) for name, text in inputs.texts.items()}
     secrets = {}
     for name, value in values.items():
         known = plan.inputs.get(name)
@@ -50,8 +50,8 @@ def check_secrets(plan: WavePlan, secrets: Mapping[str, Any]) -> None:
             raise UsageError(f"input '{name}' does not match its schema (its value is secret, so it is not shown)")
 
 
-def _values_in(file: Path) -> dict[str, Any]:
-    """The inputs in a file. Errors do not quote the file, because it may contain secrets."""
+def _read_file(file: Path) -> dict[str, Any]:
+    """Reads the inputs in a file. Errors do not quote the file, because it may contain secrets."""
     bundle = Bundle(DiskFiles(file.parent))
     source = bundle.open_entry(file.name)
     values = {} if source is None else read_inputs(bundle, source)
@@ -61,7 +61,7 @@ def _values_in(file: Path) -> dict[str, Any]:
     return {name: item.value for name, item in values.items()}
 
 
-def _typed(plan: WavePlan, name: str, text: str) -> Any:
+def _parse_text(plan: WavePlan, name: str, text: str) -> Any:
     """Parses a text as `forum run` does: unchanged if the input accepts strings, otherwise as YAML."""
     if name not in plan.inputs or "string" in Type.of(_schema_of(plan, name).value).kinds():
         return text

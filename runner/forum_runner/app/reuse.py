@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from msgspec import structs
@@ -40,7 +39,7 @@ class Reuse:
 
     `base` is the earlier run. Only the results of `eligible_tasks` may come from there; None means all tasks.
     `decisions` records for each unit why its result was reused or not. `redacted` has the units whose cached output was
-    redacted.
+    redacted. `reset_tasks_run` must be called before each run but the first.
 
     The machine calls `find` before the first attempt of a unit, when all dependencies of the unit have ended.
     """
@@ -96,22 +95,18 @@ class Reuse:
             return
         earlier = self._comparison.earlier
         if earlier.is_live != (prepared.stand_in is None):
-            reason = (
-                "that run is live and this one is scripted"
-                if earlier.is_live
-                else "that run is scripted and this one is live"
-            )
-            raise UsageError(f"cannot reuse results of run {earlier.run}: {reason}")
+            its_mode, mode = ("live", "scripted") if earlier.is_live else ("scripted", "live")
+            raise UsageError(f"cannot reuse results of run {earlier.run}: it is {its_mode}, and this run is {mode}")
         for task in sorted(prepared.to_reuse, key=lambda name: self._plan.tasks[name].order):
-            why = self._comparison.reason_against(task)
-            if why is not None:
-                hint = f"use --from {shlex.quote(task)} to run it and everything after it"
+            reason = self._comparison.reason_against(task)
+            if reason is not None:
+                hint = f"use --from {shlex.quote(task)} to run it and everything downstream of it"
                 if task not in earlier.plan.tasks:
                     hint = f"use --base RUN with a run that contains it, or {hint}"
-                raise UsageError(f"cannot reuse the result of '{task}' from run {earlier.run}: {why}; {hint}")
+                raise UsageError(f"cannot reuse the result of '{task}' from run {earlier.run}: {reason}; {hint}")
 
     def reset_tasks_run(self) -> None:
-        """Prepares for another run that starts from the same base."""
+        """Prepares for the next run that starts from the same base."""
         self._tasks_run.clear()
 
     def find(self, unit: Unit, fingerprint: str) -> Reusable | None:
@@ -140,7 +135,7 @@ class Reuse:
         if self._comparison is None:
             return None
         if self._eligible_tasks is not None and unit.task.id not in self._eligible_tasks:
-            self._record_decision(unit, "as requested")
+            self._record_decision(unit, "selected with --only or --from")
             return None
         if _uses_secret(unit):
             self._record_decision(unit, "it uses a secret input, which may differ")
@@ -149,7 +144,7 @@ class Reuse:
         if found is None:
             self._record_decision(unit, self._comparison.reason_to_run(unit, fingerprint))
         elif self._lacks_output(unit, found):
-            self._record_decision(unit, "its output does not contain what the plan's `outputs` select")
+            self._record_decision(unit, "its output lacks a value that the plan's `outputs` select")
         elif (predecessor := self._rerun_predecessor(unit)) is not None:
             self._record_decision(unit, f"it comes after '{predecessor}', which ran again")
         else:
@@ -160,11 +155,11 @@ class Reuse:
     def _rerun_predecessor(self, unit: Unit) -> str | None:
         """The first task that ran in this run and that the unit depends on only for its order, not for data.
 
-        Fingerprints cover only the data that tasks pass on, so that task could have had other effects on the unit.
+        Fingerprints cover only the data that tasks pass on. Such a task may affect the unit in other ways.
         """
         task, tasks = unit.task, self._plan.tasks
-        found = (task.depends_on - task.sources) & self._tasks_run
-        return min(found, key=lambda name: tasks[name].order, default=None)
+        predecessors = (task.depends_on - task.sources) & self._tasks_run
+        return min(predecessors, key=lambda name: tasks[name].order, default=None)
 
     @cached_property
     def _tasks_run(self) -> set[str]:
@@ -178,7 +173,7 @@ class Reuse:
         return {task_of_unit(name, self._plan.tasks) for name in started if name is not None}
 
     def _lacks_output(self, unit: Unit, found: Reusable) -> bool:
-        """Whether the plan's outputs select something that the result lacks."""
+        """Whether the plan's outputs select a value that the result lacks."""
         return missing_for_outputs(self._plan, unit.task.id, Output(found.output)) is not None
 
     def _record_decision(self, unit: Unit, reason: str, *, is_reused: bool = False) -> None:
@@ -199,9 +194,7 @@ class Reuse:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._comparison is not None:
             self._comparison.earlier.close()
         if self._cache is not None:

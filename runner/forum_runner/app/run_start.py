@@ -72,7 +72,7 @@ def forecast_run(workspace: Workspace, request: RunRequest, observer: Observer) 
 def _start_new(
     workspace: Workspace, request: RunRequest, services: RunServices, retried: LedgerSource | None = None
 ) -> RunHandle:
-    """Starts a new run. `retried` is an earlier run, whose results are reused unless they have changed."""
+    """Starts a new run. If it retries the run `retried`, results of that run are reused unless they have changed."""
     prepared = _prepare(workspace, request, services.observer)
     reuse = _reuse(workspace, request, prepared) if retried is None else Reuse(prepared, retried, cache=None)
     with ExitStack() as stack:
@@ -163,14 +163,14 @@ def _report_changes(prepared: PreparedRun, observer: Observer) -> None:
     changed, base = changed_files(prepared), prepared.invocation.base
     if changed:
         files = f"'{changed[0]}'" + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
-        observer.notice(f"{files} changed since the run started; the run keeps its plan, --failed uses the changes")
+        hint = "the run keeps its plan; to use the changes, start a new run with --failed"
+        observer.notice(f"{files} changed since the run started; {hint}")
     if base is not None and not base.is_dir():
         observer.notice(f"base run '{base}' does not exist; its remaining results cannot be reused")
 
 
 def _retry(workspace: Workspace, request: RetryRequest, found: FoundRun, services: RunServices) -> RunHandle:
-    root = workspace.path(request.root)
-    invocation = relocate(read_invocation(found.directory), root)
+    invocation = relocate(read_invocation(found.directory), workspace.path(request.root))
     new_request = _retry_request(workspace, request, invocation, is_deterministic=found.mode == DETERMINISTIC)
     return _start_new(workspace, new_request, services, ledger_at(found.directory))
 
@@ -178,13 +178,13 @@ def _retry(workspace: Workspace, request: RetryRequest, found: FoundRun, service
 def _retry_request(
     workspace: Workspace, request: RetryRequest, invocation: Invocation, *, is_deterministic: bool
 ) -> RunRequest:
-    """The request that started the run, with the inputs of `request` where they are given."""
-    given, file = request.inputs.in_workspace(workspace), invocation.inputs_file
-    known = file if file is not None and file.is_file() else None
+    """The request that started the run, with the inputs of `request` in place of its own."""
+    inputs, file = request.inputs.in_workspace(workspace), invocation.inputs_file
+    original_file = file if file is not None and file.is_file() else None
     return RunRequest(
         _display_path(invocation.root / invocation.workflow, workspace.root),
         invocation.root,
-        Inputs({**invocation.inputs, **given.texts}, given.file or known),
+        Inputs({**invocation.inputs, **inputs.texts}, inputs.file or original_file),
         TaskSelection(**invocation.selection),
         is_scripted=invocation.answers is not None,
         is_deterministic=is_deterministic,

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +39,13 @@ from forum_runner.workspace import Workspace
 
 _MAX_RESUME_LINES = 50
 _DETERMINISTIC = {"name": "deterministic", "version": "1"}
-# Steps of a run in virtual time before other tasks of the event loop run.
+# The number of steps in virtual time after which other tasks of the event loop may run.
 _VIRTUAL_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class RunServices:
-    """The observer of a run, the results that it may reuse, and its engine."""
+    """The observer of a run, the results that it may reuse, and its engine (None: the engine of the policy)."""
 
     observer: Observer = field(default_factory=Observer)
     reuse: Reuse | None = None
@@ -134,7 +134,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
         machine.state.seq = writer.size
         clock.now_us = machine.state.last_entry_us
         if not is_deterministic:
-            mode = _Mode(mode_name, clock, SteadyClock(clock.now_us), implementation, run)
+            mode = replace(mode, now=SteadyClock(clock.now_us))
             clock.now_us = mode.now()
         if machine.state.is_sealed:
             raise UsageError(f"run {writer.run} has finished; start a new run from it with --failed")
@@ -159,7 +159,7 @@ def _mode(prepared: PreparedRun, is_deterministic: bool) -> _Mode:
         clock = RunClock(now())
         name = "live" if prepared.stand_in is None else "scripted"
         run = new_run_id(clock.now_us, random_salt()[:10])
-        return _Mode(name, clock, now, IMPLEMENTATION, run, random_salt)
+        return _Mode(name, clock, now, IMPLEMENTATION, run)
     clock = RunClock(EPOCH_US)
     run = new_run_id(EPOCH_US, bytes.fromhex(prepared.plan.digest)[:10])
     salts = count()
@@ -167,14 +167,10 @@ def _mode(prepared: PreparedRun, is_deterministic: bool) -> _Mode:
 
 
 def _free_directory(runs: Path, run: str) -> Path:
-    """A directory that does not exist yet. Deterministic runs of a plan have one id, so a number is added to it."""
+    """A directory that does not exist yet. Deterministic runs of a plan share one id, so a number may follow it."""
     keep_out_of_git(runs)
-    directory = runs / run
-    for number in count(2):
-        if not directory.exists():
-            break
-        directory = runs / f"{run}.{number}"
-    return directory
+    names = chain([run], (f"{run}.{number}" for number in count(2)))
+    return next(runs / name for name in names if not (runs / name).exists())
 
 
 def _context(prepared: PreparedRun, mode: _Mode, services: RunServices) -> Context:

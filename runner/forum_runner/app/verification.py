@@ -24,9 +24,9 @@ _MAX_FILE_BYTES = 1 << 20
 def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: TrustedReferences) -> VerifyReport:
     """Verifies a ledger at these levels, or at all that are possible."""
     if levels is not None:
-        unavailable = sorted(levels & {3, 4}) if source.directory is None else []
+        unavailable = levels & {3, 4} if source.directory is None else None
         if unavailable:
-            raise UsageError(f"level {unavailable[0]} needs the run directory, but '{source.name}' is a ledger file")
+            raise UsageError(f"level {min(unavailable)} needs the run directory, but '{source.name}' is a ledger file")
         if 5 not in levels and trusted != TrustedReferences():
             raise UsageError("a head, checkpoint, key or pin is compared at level 5, which is not selected")
     # Higher levels have no meaning unless bytes and chain are valid.
@@ -34,7 +34,7 @@ def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: 
 
 
 def verify_file(source: LedgerSource, levels: frozenset[int] | None, trusted: TrustedReferences) -> VerifyReport:
-    """Verifies a file that may not be a ledger. Reports such a file as not a ledger, instead of as incomplete."""
+    """Verifies a file that may not be a ledger. Such a file is reported as not a ledger, not as incomplete."""
     report = verify_ledger(source, levels, trusted)
     if report.is_ledger or has_ledger_name(source):
         return replace(report, is_ledger=True)
@@ -42,10 +42,10 @@ def verify_file(source: LedgerSource, levels: frozenset[int] | None, trusted: Tr
 
 
 def _as_one_line(report: VerifyReport) -> VerifyReport:
-    """The report for bytes without a line end, which count as one line that is not an entry."""
+    """The report for a file without a newline: its bytes count as one line that is not an entry."""
     reasons = {level.level: level.reason or "level 1 failed" for level in report.levels}
     levels = (Level(1, "fail", 0), Level(2, "ok"), *(Level(n, "not checked", reason=reasons[n]) for n in (3, 4, 5)))
-    finding = LedgerFinding("L102", 0, "no line is an entry: the file has no line end")
+    finding = LedgerFinding("L102", 0, "no line is an entry: the file has no newline")
     return replace(report, levels=levels, findings=(finding,), codes=(finding.code,), first_bad_seq=0)
 
 

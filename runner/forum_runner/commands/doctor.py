@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ def command(file: str | None, root: Path | None, as_json: bool) -> int:
         show_findings(error.report)
         return error.exit_code
     if as_json:
-        write_json(_document(health))
+        write_json({"ok": health.is_ok, **asdict(health)})
     else:
         echo(_text(health), newline=False)
     if any(not is_set for adapter in health.adapters for is_set in adapter.variables.values()):
@@ -45,36 +46,22 @@ def command(file: str | None, root: Path | None, as_json: bool) -> int:
     return ExitCode.OK if health.is_ok else ExitCode.FAILED
 
 
-def _document(health: Health) -> dict[str, object]:
-    adapters = [
-        {"name": item.name, "type": item.type, "variables": dict(item.variables), "problem": item.problem}
-        for item in health.adapters
-    ]
-    return {
-        "ok": health.is_ok,
-        "versions": dict(health.versions),
-        "types": dict(health.types),
-        "engines": dict(health.engines),
-        "programs": dict(health.programs),
-        "adapters": adapters,
-    }
-
-
 def _text(health: Health) -> str:
     from forum_runner.finding import visible
+    from forum_runner.report import join_lines
 
     lines = ["installed"]
-    lines += [f"  {name:<14} {found or 'missing'}" for name, found in health.versions.items()]
-    for title, origins in (("adapter types", health.types), ("engines", health.engines)):
+    lines += [f"  {name:<14} {version or 'missing'}" for name, version in health.versions.items()]
+    for title, packages in (("adapter types", health.types), ("engines", health.engines)):
         lines.append(title)
-        lines += [f"  {name:<14} {origin}" for name, origin in sorted(origins.items())]
+        lines += [f"  {name:<14} {package}" for name, package in sorted(packages.items())]
     if health.programs:
         lines.append("programs of the workflow")
-    lines += [f"  {visible(name):<14} {found or 'not found'}" for name, found in health.programs.items()]
+    lines += [f"  {visible(name):<14} {path or 'not found'}" for name, path in health.programs.items()]
     if health.adapters:
         lines.append("adapters of the workflow")
     for item in health.adapters:
         state = "answers" if item.problem is None else visible(item.problem)
         lines.append(f"  {item.name:<14} {item.type}: {state}")
         lines += [f"    {name} is {'set' if is_set else 'not set'}" for name, is_set in item.variables.items()]
-    return "\n".join(lines) + "\n"
+    return join_lines(lines)

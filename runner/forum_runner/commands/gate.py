@@ -13,6 +13,8 @@ from forum_runner.commands.output import echo, write_json
 if TYPE_CHECKING:
     from forum_runner.report.pending_gate import PendingGate
 
+_MAX_SHOWN_LINES = 40
+
 
 @click.group("gate", short_help="List pending gates and decide them.")
 def command() -> None:
@@ -74,7 +76,7 @@ def reject(**options: Any) -> int:
 @click.option("--instruction", metavar="TEXT", help="Give the agent this instruction.")
 @click.option("--file", type=FILE, metavar="FILE", help="Read the instruction from FILE.")
 def edit(instruction: str | None, file: Path | None, **options: Any) -> int:
-    """Approve a task with another instruction."""
+    """Approve a task with an edited instruction."""
     if (instruction is None) == (file is None):
         raise click.UsageError("pass the instruction with either --instruction or --file")
     if file is not None:
@@ -98,7 +100,9 @@ def _decide(
 ) -> int:
     from forum_runner import api
     from forum_runner.commands.event_loop import run_main
-    from forum_runner.report.run_commands import command_line
+    from forum_runner.report import counted
+    from forum_runner.report.amounts import short_digest
+    from forum_runner.report.next_commands import command_line
 
     person = by if by is not None else login_name()
     request = api.DecisionRequest(run, task, decision, person, reason, displayed, instruction)
@@ -111,9 +115,9 @@ def _decide(
         return 0
     to_decide = sum(not other.is_expired for other in pending)
     next_step = "the run continues" if decided.is_running else f"resume with: {command_line('resume', run)}"
-    rest = f"{to_decide} more to decide" if to_decide else next_step
-    edited = " with another instruction" if instruction is not None else ""
-    echo(f"{task}: {decision}{edited} by {person} (identity not verified), for digest {digest[:12]}; {rest}")
+    rest = f"{counted(to_decide, 'more gate')} to decide" if to_decide else next_step
+    edited = " with an edited instruction" if instruction is not None else ""
+    echo(f"{task}: {decision} by {person} (not authenticated){edited}, for digest {short_digest(digest)}; {rest}")
     return 0
 
 
@@ -124,26 +128,23 @@ def _document(gate: PendingGate) -> dict[str, Any]:
 
 def _text(gate: PendingGate, run: str) -> str:
     from forum_runner.finding import visible
-    from forum_runner.report.amounts import clip, moment
+    from forum_runner.report import join_lines
+    from forum_runner.report.amounts import clip, moment, short_digest
+    from forum_runner.report.next_commands import command_line, gate_commands
 
-    lines = [f"{gate.task}"]
     displayed = gate.displayed or {}
-    lines.append(f"  question  {visible(str(displayed.get('question', 'redacted')))}")
+    lines = [gate.task, f"  question  {visible(str(displayed.get('question', 'redacted')))}"]
     if gate.deadline is not None:
         passed = " (passed)" if gate.is_expired else ""
         lines.append(f"  deadline  {moment(gate.deadline)}{passed}, then {clip(gate.on_deadline or '?')}")
-    lines.append(f"  displayed {gate.digest}")
+    lines.append(f"  digest    {gate.digest}")
     for name in ("agent", "argv", "stdin", "system", "text"):
         if displayed.get(name):
             text = " ".join(displayed[name]) if name == "argv" else str(displayed[name])
-            lines += [f"  {name}"] + [f"    {visible(line)}" for line in text.splitlines()[:40]]
-    lines += [f"  {line}" for line in _next_commands(gate, run)]
-    return "\n".join(lines) + "\n"
-
-
-def _next_commands(gate: PendingGate, run: str) -> list[str]:
-    from forum_runner.report.run_commands import command_line, gate_lines
-
+            lines += [f"  {name}"] + [f"    {visible(line)}" for line in text.splitlines()[:_MAX_SHOWN_LINES]]
     if gate.is_expired:
-        return [f"the deadline has passed; record its decision with: {command_line('resume', run)}"]
-    return [f"{line} --displayed {gate.digest[:12]}" for line in gate_lines(run, gate.task)]
+        lines.append(f"  the deadline has passed; apply `on_deadline` with: {command_line('resume', run)}")
+    else:
+        digest = short_digest(gate.digest)
+        lines += [f"  {command} --displayed {digest}" for command in gate_commands(run, gate.task)]
+    return join_lines(lines)

@@ -19,7 +19,7 @@ _FORMATS |= {".svg": "svg"}
     "--format",
     "format_name",
     type=click.Choice(["text", "mermaid", "dot", "svg"]),
-    help="Draw in this format.  [default: by the suffix of PATH, else text]",
+    help="Draw in this format.  [default: inferred from the suffix of PATH; text if there is none]",
 )
 @click.option("-o", "--output", metavar="PATH", help="Write the drawing to PATH.  [default: standard output]")
 @bundle_options
@@ -55,5 +55,5 @@ def command(
 def _format_of(output: str | None) -> str:
     suffix = Path(output).suffix.lower() if output else ""
     if suffix not in _FORMATS:
-        raise click.UsageError(f"cannot choose a format for the suffix '{suffix}'; use --format")
+        raise click.UsageError(f"cannot infer a format from the suffix '{suffix}'; use --format")
     return _FORMATS[suffix]

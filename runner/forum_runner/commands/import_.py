@@ -28,7 +28,7 @@ def command(source: str, format_name: str, out: Path | None, as_json: bool) -> i
     OpenTelemetry traces as OTLP JSON (one document, or one per line), or `-` for standard input.
 
     Each record becomes an entry. The first entry has the digests of the imported files. The ledger shows whether
-    anything changed after the import; what happened before it is only as trustworthy as the source.
+    anything changed after the import; events before it are only as trustworthy as the source.
 
     Exits 2 and writes nothing if the source cannot be read.
     """

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
 from forum_runner.commands.options import WORKSPACE
 from forum_runner.commands.output import echo_err, printable_line, wants_color, write_parts
 
-if TYPE_CHECKING:
-    from forum_runner.ledger.read_entry import ReadEntry
+_MAX_MISSING = 10
 
 
 @click.command("trace", short_help="Show the causes of an entry.")
@@ -28,22 +26,19 @@ def command(run: str, seq: int, as_json: bool) -> int:
     Each entry is listed once; a line on the left leads down to its cause. An entry with several causes names them.
     """
     from forum_runner import api
-    from forum_runner.ledger.trace import Trace
-
-    trace = Trace(seq)
-    entries = api.trace(WORKSPACE, run, trace)
-    write_parts((printable_line(line) for line, _ in entries) if as_json else _draw(entries, seq))
-    # If the reader closed the stream early, causes that were not reached are not missing.
-    if trace.missing and next(entries, None) is None:
-        missing = ", ".join(f"{cause:,}" for cause in sorted(trace.missing)[:10])
-        echo_err(f"forum: missing causes: {missing}; run forum verify {run}")
-    return 0
-
-
-def _draw(entries: Iterable[tuple[bytes, ReadEntry]], seq: int) -> Iterator[str]:
     from forum_runner.report.trace_text import CauseLanes
 
-    lanes = CauseLanes(seq)
-    color = wants_color(sys.stdout)
-    for _, entry in entries:
-        yield lanes.line(entry, color=color) + "\n"
+    lanes, color = CauseLanes(seq), wants_color(sys.stdout)
+    missing: list[str] = []
+
+    def parts() -> Iterator[str | bytes]:
+        for item in api.trace(WORKSPACE, run, seq):
+            if item.entry is None:
+                missing.append(f"{item.seq:,}")
+            else:
+                yield printable_line(item.line) if as_json else lanes.line(item.entry, color=color) + "\n"
+
+    write_parts(parts())
+    if missing:
+        echo_err(f"forum: missing causes: {', '.join(missing[:_MAX_MISSING])}; run forum verify {run}")
+    return 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import BinaryIO
 
+from forum_runner.errors import UsageError
 from forum_runner.ledger.lines import MAX_HELD_BYTES
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 
@@ -35,28 +36,33 @@ def lines_backwards(stream: BinaryIO) -> Iterator[bytes]:
         yield rest
 
 
-@dataclass(slots=True)
-class Trace:
-    """Finds the entry `seq` and everything that it follows from, in one pass from the end.
-
-    After the pass, `missing` are the causes that do not exist, and `last` is the seq of the last entry.
-    """
+@dataclass(frozen=True, slots=True)
+class TracedEntry:
+    """An entry and its line. `entry` is None if the ledger has no entry with this seq."""
 
     seq: int
-    missing: set[int] = field(default_factory=set)
-    last: int | None = None
+    entry: ReadEntry | None = None
+    line: bytes = b""
 
-    def entries(self, stream: BinaryIO) -> Iterator[tuple[bytes, ReadEntry]]:
-        self.missing = {self.seq}
-        for line in lines_backwards(stream):
-            entry = read_entry(line)
-            if entry is None:
-                continue
-            if self.last is None:
-                self.last = entry.seq
-            if entry.seq in self.missing:
-                self.missing.discard(entry.seq)
-                self.missing.update(cause for cause in entry.causes if cause < entry.seq)
-                yield line, entry
-                if not self.missing:
-                    return
+
+def trace_entry(stream: BinaryIO, seq: int, name: str) -> Iterator[TracedEntry]:
+    """Finds the entry `seq` and all its direct and indirect causes, in one pass from the end of the ledger.
+
+    Causes that do not exist come last. Raises UsageError if the entry itself does not exist in the ledger `name`.
+    """
+    pending, last = {seq}, None
+    for line in lines_backwards(stream):
+        entry = read_entry(line)
+        if entry is None:
+            continue
+        last = entry.seq if last is None else last
+        if entry.seq in pending:
+            pending.discard(entry.seq)
+            pending.update(cause for cause in entry.causes if cause < entry.seq)
+            yield TracedEntry(entry.seq, entry, line)
+            if not pending:
+                return
+    if seq in pending:
+        reason = "it has no entries" if last is None else f"its last entry is {last:,}"
+        raise UsageError(f"'{name}' has no entry {seq:,}: {reason}")
+    yield from map(TracedEntry, sorted(pending))

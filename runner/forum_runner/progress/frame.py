@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,12 +16,12 @@ from forum_runner.progress.run_view import RunView
 from forum_runner.report.amounts import clip, duration, money
 from forum_runner.report.budget_text import RESOURCES, used_amount, used_of_limit
 from forum_runner.report.paint import STATE_COLORS
+from forum_runner.wave_plan.unit_id import without_axis_names
 
 _MAX_TASKS = 12
 _MAX_WIDTH = 110
 _SPINNER, _ASCII_SPINNER = "\u280b\u2819\u2839\u2838\u283c\u2834\u2826\u2827\u2807\u280f", "|/-\\"
 _SPINS_PER_SECOND = 10
-_AXIS = re.compile(r"(?<=[\[,])[^\[\],=]+=")
 _STYLES = {state: f"bold {color}" if state == "failed" else color for state, color in STATE_COLORS.items()}
 
 
@@ -119,7 +118,7 @@ def _names(tasks: Sequence[TaskHistory], max_width: int) -> list[str]:
     """Task names, padded to the same width. If one is too long, instances of a matrix lose the names of their axes."""
     names = [visible(task.id) for task in tasks]
     if max(map(cell_len, names)) > max_width:
-        names = [_AXIS.sub("", name) for name in names]
+        names = [visible(without_axis_names(task.id)) for task in tasks]
     width = min(max_width, max(map(cell_len, names)))
     return [set_cell_size(_shortened(name, width), width) for name in names]
 

@@ -13,7 +13,7 @@ from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip
 from forum_runner.report.entry_text import entry_text
-from forum_runner.report.run_commands import command_line, run_argument
+from forum_runner.report.next_commands import command_line, run_argument
 from forum_runner.report.run_context import RunContext
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 

@@ -13,7 +13,6 @@ from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
 from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, moment, short_digest
 from forum_runner.report.budget_text import excess_text, stop_text, usage_text
-from forum_runner.report.run_commands import question_of
 from forum_runner.report.run_context import RunContext
 from forum_runner.wave_plan.planned_task import Check
 
@@ -185,7 +184,7 @@ def _gate_opened(view: _EntryView) -> str:
     until = f" until {moment(deadline)}{then}" if deadline else ""
     if gate is None:
         return f"waiting for a decision{until}{view.body('displayed')}"
-    question = question_of(gate, view.context.run)
+    question = view.context.question_of(gate)
     # Values that the run fills in are not in the entry: `forum gate list` shows the full question.
     return f"waiting for a decision{until}" + ("" if "${{" in question else f": {clip(question)}")
 

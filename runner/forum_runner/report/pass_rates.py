@@ -10,7 +10,7 @@ from typing import Any
 from forum_runner.manifest.units import counted
 from forum_runner.report import join_lines
 from forum_runner.report.amounts import clip, duration, money
-from forum_runner.report.run_commands import command_line, verify_line
+from forum_runner.report.next_commands import command_line, verify_command
 from forum_runner.report.run_result import RunResult
 from forum_runner.report.table import table
 from forum_runner.report.task_table import NOT_STARTED
@@ -105,9 +105,9 @@ def compute_pass_rates(runs: Sequence[RunResult]) -> PassRates:
     return PassRates(tuple(runs), _overall_rate(runs), tuple(_task_rates(runs)))
 
 
-def next_commands(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
+def labeled_commands(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
     """The commands to run next: verify each run, and resume those that did not finish."""
-    lines = [("verify", verify_line(run.directory, run.history.head)) for run in runs]
+    lines = [("verify", verify_command(run.directory, run.history.head)) for run in runs]
     return lines + [("resume", command_line("resume", run.argument)) for run in runs if run.is_resumable]
 
 
@@ -116,7 +116,7 @@ def render_pass_rates(rates: PassRates, *, color: bool = False) -> str:
     lines = [rates.headline, "", *table([HEADING, *rows], color=color)]
     lines += [note] if note else []
     lines.append("")
-    lines += (f"{name:<8}  {words}" for name, words in [*rates.totals, *next_commands(rates.runs)])
+    lines += (f"{name:<8}  {words}" for name, words in [*rates.totals, *labeled_commands(rates.runs)])
     return join_lines(lines)
 
 
@@ -137,7 +137,7 @@ def _run(run: RunResult) -> dict[str, Any]:
         "exit_code": run.exit_code,
         "directory": str(run.directory),
         "head": run.history.head,
-        "verify": verify_line(run.directory, run.history.head),
+        "verify": verify_command(run.directory, run.history.head),
     }
 
 

@@ -15,7 +15,6 @@ from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.read_entry import body_reference, part, text
 from forum_runner.report.amounts import clip
-from forum_runner.report.run_commands import question_of
 from forum_runner.report.run_context import RunContext
 
 
@@ -51,7 +50,7 @@ def read_pending_gates(directory: Path, history: RunHistory, context: RunContext
             rule = planned.gate if planned is not None else None
             displayed, is_sensitive = _displayed(reader, body), "salted" in body
             question = None if is_sensitive or displayed is None else text(displayed, "question")
-            planned_question = question_of(rule, context.run) if rule is not None else ""
+            planned_question = context.question_of(rule) if rule is not None else ""
             gates.append(
                 PendingGate(
                     str(opened.task),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from forum_runner.wave_plan.planned_task import PlannedTask
+from forum_runner.finding import visible
+from forum_runner.wave_plan.planned_task import GateRule, Placeholder, PlannedTask
 from forum_runner.wave_plan.unit_id import task_of_unit
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
@@ -40,3 +41,13 @@ class RunContext:
     def planned_task(self, unit: str | None) -> PlannedTask | None:
         """The task in the plan that a unit (a task or an instance) belongs to."""
         return self.tasks.get(task_of_unit(unit, self.tasks)) if unit is not None else None
+
+    def question_of(self, gate: GateRule) -> str:
+        """A gate's question in one line, with the run id filled in. Data and secrets appear as references."""
+        question = "".join(part if isinstance(part, str) else self._placeholder_text(part) for part in gate.question)
+        return visible(" ".join(question.split()))
+
+    def _placeholder_text(self, part: Placeholder) -> str:
+        if part.run is not None:
+            return self.run
+        return f"${{{{ needs.{part.need} }}}}" if part.need is not None else f"${{{{ inputs.{part.secret} }}}}"

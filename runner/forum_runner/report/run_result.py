@@ -11,8 +11,8 @@ from forum_runner.errors import ExitCode
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.layout import WAVE_PLAN
 from forum_runner.report.failures import TaskFailure, read_failures
+from forum_runner.report.next_commands import run_argument
 from forum_runner.report.pending_gate import PendingGate, read_pending_gates
-from forum_runner.report.run_commands import run_argument
 from forum_runner.report.run_context import RunContext
 from forum_runner.report.task_table import NOT_STARTED
 from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan

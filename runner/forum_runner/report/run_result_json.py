@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from forum_runner.report.next_commands import command_line, gate_commands, verify_command
 from forum_runner.report.pending_gate import PendingGate
 from forum_runner.report.recorded_text import read_reasons
-from forum_runner.report.run_commands import command_line, gate_lines, verify_line
 from forum_runner.report.run_result import RunResult
 from forum_runner.report.run_result_text import is_redacted, output_names, output_path
 from forum_runner.report.summary_json import summary_document
@@ -23,7 +23,7 @@ def result_document(result: RunResult) -> dict[str, Any]:
         "workflow": result.context.name or None,
         "directory": str(result.directory),
         "head": result.history.head or None,
-        "verify": verify_line(result.directory, result.history.head),
+        "verify": verify_command(result.directory, result.history.head),
         "resume": command_line("resume", result.argument) if result.is_resumable else None,
         "active_ms": result.history.active_ms,
         "counts": dict(sorted(result.counts.items())),
@@ -49,6 +49,6 @@ def _output(result: RunResult, name: str) -> dict[str, Any]:
 
 
 def _gate(result: RunResult, gate: PendingGate) -> dict[str, Any]:
-    approve, reject = gate_lines(result.argument, gate.task)
+    approve, reject = gate_commands(result.argument, gate.task)
     facts = {"task": gate.task, "question": gate.question, "deadline": gate.deadline, "on_deadline": gate.on_deadline}
     return {**facts, "approve": approve, "reject": reject}

@@ -14,8 +14,8 @@ from forum_runner.report import join_lines
 from forum_runner.report.amounts import clip, duration, moment
 from forum_runner.report.budget_text import RESOURCES, quantity, used_amount, used_of_limit
 from forum_runner.report.entry_text import entry_text
+from forum_runner.report.next_commands import command_line, gate_commands, verify_command
 from forum_runner.report.paint import STATE_COLORS, painted
-from forum_runner.report.run_commands import command_line, gate_lines, verify_line
 from forum_runner.report.run_result import RunResult
 from forum_runner.report.table import table, titled_list
 from forum_runner.report.task_table import (
@@ -142,7 +142,7 @@ def _gates(result: RunResult) -> Iterator[str]:
     for gate in result.gates[:_MAX_GATES]:
         until = f" until {moment(gate.deadline)}, then {clip(gate.on_deadline or '?')}" if gate.deadline else ""
         yield f"{clip(gate.task, 80)} is waiting for a decision{until}: {clip(gate.question, 500)}"
-        yield from (f"  {line}" for line in gate_lines(result.argument, gate.task))
+        yield from (f"  {line}" for line in gate_commands(result.argument, gate.task))
     if len(result.gates) > _MAX_GATES:
         yield f"and {len(result.gates) - _MAX_GATES:,} more gates"
 
@@ -151,7 +151,7 @@ def _facts(result: RunResult) -> Iterator[tuple[str, str]]:
     yield "spent", spent_text(result)
     yield "run", visible(str(result.directory))
     yield "head", result.history.head
-    yield "verify", verify_line(result.directory, result.history.head)
+    yield "verify", verify_command(result.directory, result.history.head)
     if result.is_resumable:
         yield "resume", command_line("resume", result.argument)
     elif result.status not in ("passed", "refused"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from forum_runner.report import join_lines
-from forum_runner.report.pass_rates import HEADING, PassRates, next_commands
+from forum_runner.report.pass_rates import HEADING, PassRates, labeled_commands
 from forum_runner.report.run_result import RunResult
 from forum_runner.report.step_summary import plain, row_line, title_of
 from forum_runner.report.table import filled_columns
@@ -26,7 +26,7 @@ def render_step_pass_rates(rates: PassRates) -> str:
     if omitted := len(rates.runs) - len(selected):
         lines += ["", f"And {omitted:,} more, omitted here."]
     lines += ["", *(f"- {name}: {plain(words)}" for name, words in rates.totals), ""]
-    return join_lines([*lines, "```sh", *(line for _, line in next_commands(selected)), "```"])
+    return join_lines([*lines, "```sh", *(line for _, line in labeled_commands(selected)), "```"])
 
 
 def _select(runs: Sequence[RunResult]) -> list[RunResult]:

@@ -10,7 +10,7 @@ from forum_runner.finding import visible
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.report import join_lines
 from forum_runner.report.amounts import clip
-from forum_runner.report.run_commands import command_line, gate_lines, verify_line
+from forum_runner.report.next_commands import command_line, gate_commands, verify_command
 from forum_runner.report.run_result import RunResult
 from forum_runner.report.run_result_text import budget_lines, failure_lines, headline, spent_text
 from forum_runner.report.table import filled_columns
@@ -105,9 +105,9 @@ def _sections(result: RunResult) -> Iterator[str]:
     yield f"Head of the ledger: <code>{result.history.head}</code>"
     yield ""
     yield "```sh"
-    yield verify_line(result.directory, result.history.head)
+    yield verify_command(result.directory, result.history.head)
     if result.is_resumable:
         for gate in result.gates[:_MAX_LISTED]:
-            yield from gate_lines(result.argument, gate.task)
+            yield from gate_commands(result.argument, gate.task)
         yield command_line("resume", result.argument)
     yield "```"

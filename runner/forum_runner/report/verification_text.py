@@ -11,8 +11,8 @@ _COLORS = {"ok": "green", "fail": "red", "incomplete": "yellow", "not checked": 
 _VERDICT_COLORS = {Verdict.VALID: "green", Verdict.INVALID: "red", Verdict.INCOMPLETE: "yellow"}
 _DESCRIPTIONS = {
     "bytes": "every line is a canonical entry that matches its schema",
-    "chain": "every entry has the hash of the entry before it",
-    "bodies": "every body exists and has its digest, or is recorded as redacted",
+    "chain": "every entry contains the hash of the previous entry",
+    "bodies": "every body exists and matches its digest, or is recorded as redacted",
     "semantics": "the entries are a valid run of the wave plan",
     "seal": "the run is sealed, and checkpoints agree",
 }

@@ -9,6 +9,7 @@ from urllib.parse import quote
 _INSTANCE = re.compile(r"(.*)\[(0|[1-9][0-9]{0,15})\]", re.DOTALL)
 _NUMBERED = re.compile(r"(.*)\[[0-9]+\]", re.DOTALL)
 _SUFFIX = re.compile(r"\[[^\]]*\]?")
+_AXIS = re.compile(r"(?<=[\[,])[^\[\],=]+=")
 
 
 def matrix_suffix(values: Mapping[str, str]) -> str:
@@ -41,6 +42,11 @@ def task_of_unit(unit: str, tasks: Container[str]) -> str:
 def is_unit_of(unit: str, task: str) -> bool:
     """Whether the unit is the task itself, or an instance of it from a matrix or a `foreach`."""
     return unit == task or (unit.startswith(f"{task}[") and unit.endswith("]"))
+
+
+def without_axis_names(unit: str) -> str:
+    """A shorter form of an id, with only the values of its matrix: `build[de,linux]`."""
+    return _AXIS.sub("", unit)
 
 
 def without_instances(path: str) -> str:

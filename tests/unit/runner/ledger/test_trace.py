@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from fake_ledger.files import ledger_of
 from fake_ledger.ledger_builder import LedgerBuilder
+from forum_runner.errors import UsageError
 from forum_runner.ledger.lines import Lines
-from forum_runner.ledger.trace import Trace, lines_backwards
+from forum_runner.ledger.trace import lines_backwards, trace_entry
 from ledgers import EXAMPLES
 
 
@@ -26,9 +27,9 @@ def file_of(data: bytes) -> Iterator[BinaryIO]:
 
 
 def traced(data: bytes, seq: int) -> tuple[list[int], set[int]]:
-    trace = Trace(seq)
     with file_of(data) as stream:
-        return [entry.seq for _, entry in trace.entries(stream)], trace.missing
+        items = list(trace_entry(stream, seq, "run"))
+    return [item.seq for item in items if item.entry is not None], {item.seq for item in items if item.entry is None}
 
 
 def ledger(*causes: tuple[int, ...]) -> bytes:
@@ -80,4 +81,5 @@ def test_a_cause_that_is_not_earlier_is_ignored() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"torn", b"\n", b"garbage\n"])
 def test_a_missing_entry_has_no_trace(data: bytes) -> None:
-    assert traced(data, 0) == ([], {0})
+    with pytest.raises(UsageError, match="has no entry 0: it has no entries"):
+        traced(data, 0)

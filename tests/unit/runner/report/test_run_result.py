@@ -13,7 +13,8 @@ from forum_runner.api import TrustedReferences
 from forum_runner.app.verification import verify_ledger
 from forum_runner.history.read_history import read_history
 from forum_runner.ledger.source import ledger_at
-from forum_runner.report.run_commands import question_of, run_argument
+from forum_runner.report.next_commands import run_argument
+from forum_runner.report.run_context import RunContext
 from forum_runner.report.run_result import RunResult, read_result
 from forum_runner.report.run_result_json import result_document
 from forum_runner.report.run_result_text import render_result
@@ -201,7 +202,7 @@ def test_a_question_is_one_line_and_shows_its_references() -> None:
     parts = ["Publish\n", {"need": "draft"}, " of ", {"run": "id"}, " with ", {"secret": "key"}, "?\x1b"]
     gate = convert({"question": parts, "on_deadline": "reject"}, GateRule)
 
-    question = question_of(gate, RUN)
+    question = RunContext(RUN).question_of(gate)
 
     assert question == f"Publish ${{{{ needs.draft }}}} of {RUN} with ${{{{ inputs.key }}}}?\ufffd"
 
