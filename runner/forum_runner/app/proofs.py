@@ -16,7 +16,7 @@ from forum_runner.ledger.note import MalformedKeyError, Note, SignerKey, Verifie
 from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, serialize_proof
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.chain_level import checked_entries
-from forum_runner.report import counted
+from forum_runner.manifest.units import counted
 from forum_runner.write_file import write_file
 
 _MAX_KEY_FILE_BYTES = 4_096

@@ -100,7 +100,7 @@ def _decide(
 ) -> int:
     from forum_runner import api
     from forum_runner.commands.event_loop import run_main
-    from forum_runner.report import counted
+    from forum_runner.manifest.units import counted
     from forum_runner.report.amounts import short_digest
     from forum_runner.report.next_commands import command_line
 
