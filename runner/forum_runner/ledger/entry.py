@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
-from forum_runner.canonical import MAX_INTEGER, canonical
+from forum_runner.canonical import canonical
 from forum_runner.errors import CanonicalError, ForumError
 from forum_runner.ledger.entries import KINDS, MAX_BODIES, USER_PREFIX, AnyEntry
 from forum_runner.ledger.entry_decoder import EntryDecoder
@@ -19,6 +19,8 @@ from forum_runner.ledger.verification.bytes_level import check_line
 from forum_runner.ledger.verification.report import Violation
 
 _INTEGERS = frozenset({int})
+_FLAT = frozenset({str, int, bool, type(None)})
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
 
 
 class NewEntry(Struct, frozen=True):
@@ -50,10 +52,10 @@ class EntryEncoder:
         """The line of an entry, without its LF. Raises an EntryError if level 1 would reject it."""
         entry["causes"] = _sorted_causes(entry)
         line = _encode(entry)
-        if len(line) <= MAX_LINE_BYTES and _is_flat_user_entry(entry):
-            return line
         if not line.isascii():
             line = _encode_by_rules(entry)
+        elif len(line) <= MAX_LINE_BYTES and _is_flat_user_entry(entry):
+            return line
         decoded = self._decode(line, entry["prev"]) or _decode_by_rules(line, entry)
         if isinstance(decoded.data, dict) and decoded.data != entry["data"]:
             raise EntryError(entry["kind"], "data must consist of text, integers, true, false, null, lists and dicts")
@@ -69,7 +71,7 @@ class EntryEncoder:
 
 def _encode(entry: dict[str, Any]) -> bytes:
     try:
-        return orjson.dumps(entry, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(entry, option=_OPTIONS)
     except orjson.JSONEncodeError as error:
         raise EntryError(entry["kind"], str(error)) from error
 
@@ -90,19 +92,17 @@ def _decode_by_rules(line: bytes, entry: dict[str, Any]) -> AnyEntry:
 
 
 def _is_flat_user_entry(entry: dict[str, Any]) -> bool:
-    """Whether an entry is a valid one of a user kind, with only texts and integers in its data.
+    """Whether an encoded entry is a valid one of a user kind, without lists, objects and floats in its data.
 
     Decoding such an entry to check it would take as long as everything else that a writer does with it.
     """
     data, bodies = entry["data"], entry["bodies"]
-    if type(data) is not dict or len(bodies) > MAX_BODIES or not _is_user_kind(entry["actor"], entry["kind"]):
+    if type(data) is not dict or len(bodies) > MAX_BODIES or not _FLAT.issuperset(map(type, data.values())):
         return False
-    for key, value in data.items():
-        if not key.isascii() or not (
-            type(value) is str or (type(value) is int and -MAX_INTEGER <= value <= MAX_INTEGER)
-        ):
+    for name, body in bodies.items():
+        if not _is_body(name, body["type"]):
             return False
-    return all(_is_body(name, body["type"]) for name, body in bodies.items())
+    return _is_user_kind(entry["actor"], entry["kind"])
 
 
 @lru_cache(maxsize=1024)

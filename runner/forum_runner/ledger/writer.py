@@ -162,42 +162,32 @@ class LedgerWriter:
         """Stages an entry and returns its seq. The next `commit` writes it."""
         if kind in _METHODS:
             raise EntryError(kind, f"use `{_METHODS[kind]}()` to write this kind")
+        entry = NewEntry(kind, {} if data is None else data, bodies or {}, causes, actor)
         with self._staging:
-            return self._place(kind, {} if data is None else data, bodies or {}, causes, actor)
+            return self._stage((entry,), self._encoder.encode)
 
     def stage_trusted(self, entries: Sequence[NewEntry]) -> int:
         """Stages entries that the caller knows to be valid: they are not checked against their schemas."""
         with self._staging:
-            if self._state.tree.size == 0 or self._state.sealed_as is not None:
-                for entry in entries:
-                    self._check_place(entry.kind)
-            return self._place_all(entries, self._encoder.encode_trusted)
+            return self._stage(entries, self._encoder.encode_trusted)
 
-    def _place(
-        self,
-        kind: str,
-        data: Mapping[str, Any],
-        bodies: Mapping[str, Body],
-        causes: Sequence[int] = (),
-        actor: str = "runner",
-    ) -> int:
-        self._check_place(kind)
-        return self._place_all((NewEntry(kind, data, bodies, causes, actor),), self._encoder.encode)
-
-    def _check_place(self, kind: str) -> None:
+    def _check_position(self, kind: str) -> None:
         if (kind == "run.opened") != (self._state.tree.size == 0):
             raise EntryError(kind, "run.opened must be the first entry, and only the first")
         if self._state.sealed_as is not None and not may_follow_a_seal(kind):
             raise EntryError(kind, "the ledger is sealed")
 
-    def _place_all(self, entries: Sequence[NewEntry], encode: Callable[[dict[str, Any]], bytes]) -> int:
+    def _stage(self, entries: Sequence[NewEntry], encode: Callable[[dict[str, Any]], bytes]) -> int:
         """Stages all entries or none, all with the same time, and returns the seq of the last.
 
-        The caller holds the lock: the seq and the `prev` of an entry depend on the entry before it.
+        The caller holds `_staging`: the seq and the `prev` of an entry depend on the entry before it.
         """
         if self._broken is not None or self._is_staging:
             raise LedgerBrokenError(self._broken)
         state = self._state
+        if state.tree.size == 0 or state.sealed_as is not None or entries[0].kind == "run.opened":
+            for entry in entries:
+                self._check_position(entry.kind)
         seq, head, at = state.tree.size - 1, state.head, max(written_time(self._clock()), state.latest)
         leaves: list[bytes] = []
         lines: list[bytes] = []
@@ -278,7 +268,8 @@ class LedgerWriter:
         with self._staging:
             if output in self._state.answers:
                 raise EntryError("answer.given", f"the output '{output}' is already recorded")
-            seq = self._place("answer.given", {"output": output}, {"value": value}, causes)
+            entry = NewEntry("answer.given", {"output": output}, {"value": value}, causes, "runner")
+            seq = self._stage((entry,), self._encoder.encode)
             self._state.answers.add(output)
         self.commit()
         outputs = self.directory / OUTPUTS
@@ -299,7 +290,8 @@ class LedgerWriter:
         with self._staging:
             if self._state.sealed_as not in (None, facts):
                 raise EntryError("run.sealed", "an earlier seal has a different status, counts or totals")
-            seq = self._place("run.sealed", {**facts, "root": self._root().hex()}, {})
+            entry = NewEntry("run.sealed", {**facts, "root": self._root().hex()}, {}, (), "runner")
+            seq = self._stage((entry,), self._encoder.encode)
             self._state.sealed_as = facts
             checkpoint = Checkpoint(self.run, self.size, self._root())
         self.commit()
@@ -329,7 +321,8 @@ class LedgerWriter:
             if digest in self._state.redacted:
                 raise UsageError(f"the body '{body}' of entry {seq} is already redacted")
             was_sealed = self.is_sealed
-            recorded = self._place("body.redacted", facts, why, [seq], actor)
+            entry = NewEntry("body.redacted", facts, why, [seq], actor)
+            recorded = self._stage((entry,), self._encoder.encode)
             self._state.redacted.add(digest)
         self.commit()
         with self._breaking():
