@@ -10,7 +10,6 @@ from functools import lru_cache
 
 Clock = Callable[[], int]
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def wall_clock() -> int:
@@ -32,5 +31,9 @@ def read_time(text: str) -> int:
     """The microseconds of an entry's time. Raises a ValueError if the date does not exist."""
     if not _TIME.fullmatch(text):
         raise ValueError(f"{text!r} is not a time in the form of an entry's `at`")
-    span = datetime.fromisoformat(text) - _EPOCH
-    return (span.days * 86_400 + span.seconds) * 1_000_000 + span.microseconds
+    return _second(text[:19]) * 1_000_000 + int(text[20:26])
+
+
+@lru_cache(maxsize=16)
+def _second(date_and_time: str) -> int:
+    return int(datetime.fromisoformat(f"{date_and_time}Z").timestamp())

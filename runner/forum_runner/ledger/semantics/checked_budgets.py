@@ -33,7 +33,7 @@ class CheckedBudgets:
     def __init__(self, plan: WavePlan) -> None:
         self._plan = plan
         self._accounts: dict[str, _Account] = {}
-        self._limited_accounts: dict[tuple[str, str | None], list[_Account]] = {}
+        self._limited_accounts: dict[tuple[str | None, str | None], list[_Account]] = {}
         self.totals = dict.fromkeys(("calls", *_SEALED_TOTALS), 0)
 
     def reserve(self, task: PlannedTask, agent: str | None, reserved: Reservation) -> None:
@@ -67,13 +67,14 @@ class CheckedBudgets:
 
     def _accounts_of(self, task: PlannedTask, agent: str | None) -> list[_Account]:
         """The accounts with a limit that a call of the agent for the task is charged to."""
-        found = self._limited_accounts.get((task.id, agent))
+        key = task.id if task.budget else None, agent
+        found = self._limited_accounts.get(key)
         if found is None:
             accounts = [self._account("the run", self._plan.policy.budget)]
             if agent is not None:
                 accounts.append(self._account(f"agent '{agent}'", self._plan.agents[agent].limits))
             accounts.append(self._account(f"task '{task.id}'", task.budget))
-            found = self._limited_accounts[task.id, agent] = [account for account in accounts if account.limits]
+            found = self._limited_accounts[key] = [account for account in accounts if account.limits]
         return found
 
     def _account(self, name: str, limits: Mapping[str, int] | None) -> _Account:

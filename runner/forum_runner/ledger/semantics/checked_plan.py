@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from forum_runner.canonical import canonical, digest
+from forum_runner.canonical import canonical, digest, join_members
 from forum_runner.errors import CanonicalError
-from forum_runner.ledger.body import read_json
 from forum_runner.ledger.entries import RunOpened
 from forum_runner.ledger.verification.report import Violation
 from forum_runner.manifest.schema_check import validator
@@ -21,12 +21,12 @@ _ASSIGNMENTS = ((True, True, False), (False, False, True))
 
 def read_checked_plan(data: bytes, opened: RunOpened) -> WavePlan:
     """Reads a wave plan. Raises a Violation if it is inconsistent or not the one that the first entry names."""
-    document = _parse(data)
-    if document["digest"] != digest(canonical({k: v for k, v in document.items() if k not in _NOT_IN_DIGEST})):
+    document, members = _parse(data)
+    if document["digest"] != digest(join_members({k: v for k, v in members.items() if k not in _NOT_IN_DIGEST})):
         raise Violation("L401", "the digest in the wave plan is not the digest of the wave plan")
     if document["digest"] != opened.wave_plan:
         raise Violation("L401", "the wave plan is not the one that the first entry names")
-    if digest(canonical(document["bundle"])) != opened.bundle:
+    if digest(members["bundle"]) != opened.bundle:
         raise Violation("L401", "the bundle of the wave plan is not the one that the first entry names")
     listed = [id_ for wave in document["waves"] for id_ in wave]
     if sorted(listed) != sorted(document["tasks"]):
@@ -36,14 +36,19 @@ def read_checked_plan(data: bytes, opened: RunOpened) -> WavePlan:
     return plan
 
 
-def _parse(data: bytes) -> dict[str, Any]:
+def _parse(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The wave plan, and the RFC 8785 bytes of each member: encoding a large plan takes long, so it is done once."""
     try:
-        document: dict[str, Any] = read_json(data)
+        document = json.loads(data)
+        members = {name: canonical(value) for name, value in document.items()} if isinstance(document, dict) else {}
+        is_canonical = join_members(members) == data
     except (ValueError, RecursionError, CanonicalError) as error:
         raise Violation("L401", f"the wave plan cannot be read: {error}") from error
+    if not is_canonical:
+        raise Violation("L401", "the wave plan cannot be read: it is not an object in RFC 8785 form")
     for mismatch in validator("wave-plan").iter_errors(document):
         raise Violation("L401", f"the wave plan does not match its schema: {mismatch.message[:200]}")
-    return document
+    return document, members
 
 
 def _check_names(plan: WavePlan) -> None:
