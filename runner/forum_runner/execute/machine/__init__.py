@@ -15,9 +15,9 @@ from forum_runner.execute.machine.events import (
 )
 from forum_runner.execute.machine.fingerprint import Fingerprints
 from forum_runner.execute.machine.machine import Machine
+from forum_runner.execute.machine.program_call import limits_of
 from forum_runner.execute.machine.prompt_renderer import MAX_FEEDBACK_BYTES, VERDICT_SCHEMA, holds_secret
 from forum_runner.execute.machine.routing import route
-from forum_runner.execute.machine.run_plan import RunPlan, limits_of
 from forum_runner.execute.machine.state import RunState
 from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import GateState, Unit
@@ -39,7 +39,6 @@ __all__ = [
     "Output",
     "Replied",
     "Reusable",
-    "RunPlan",
     "RunState",
     "TimePassed",
     "Transition",

@@ -11,7 +11,6 @@ from forum_adapters.base import ErrorKind, Failure, Reply
 from forum_runner.canonical import canonical
 from forum_runner.execute.machine import task_end
 from forum_runner.execute.machine.backoff import backoff_ms
-from forum_runner.execute.machine.budgets import Shortage
 from forum_runner.execute.machine.core import MachineCore
 from forum_runner.execute.machine.program_call import command_verdict
 from forum_runner.execute.machine.reply_parser import ReplyFailure, parse, read_structured, read_text
@@ -44,19 +43,13 @@ def take_reply(core: MachineCore, call_id: str, reply: Reply) -> None:
     failure, shortage = reply.failure, None
     if failure is not None:
         unit.losses += failure.kind is ErrorKind.CANCELLED and not core.is_pausing
-        shortage = _shortage_behind(call, failure.kind)
+        # The budget that cut the call short, if it was not a limit of the adapter.
+        shortage = {ErrorKind.TIMEOUT: call.short_time, ErrorKind.OUTPUT_LIMIT: call.short_output}.get(failure.kind)
     _wake_units_waiting_for_budget(core)
     if shortage is not None:
         task_end.stop(core, unit, shortage)
     elif not core.is_pausing:
         proceed(core, unit)
-
-
-def _shortage_behind(call: Call, kind: ErrorKind) -> Shortage | None:
-    """The budget that cut the call short, if its adapter's limits did not."""
-    if kind is ErrorKind.TIMEOUT:
-        return call.short_time
-    return call.short_output if kind is ErrorKind.OUTPUT_LIMIT else None
 
 
 def _wake_units_waiting_for_budget(core: MachineCore) -> None:
@@ -69,7 +62,7 @@ def _wake_units_waiting_for_budget(core: MachineCore) -> None:
 
 def _finish(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> None:
     content, exit_status, executable, stderr = reply.content, reply.exit_status, reply.executable, reply.stderr
-    usage, is_measured = usage_of(core.plan, call, reply, core.state.now_us)
+    usage, is_measured = usage_of(core.state, call, reply)
     data: dict[str, Any] = {
         "task": unit.name, "attempt": call.attempt, "status": "ok", "usage": usage, "measured": is_measured,
     }  # fmt: skip
@@ -109,13 +102,12 @@ def _detail(reply: Reply) -> dict[str, Any]:
         detail["code"] = failure.code
     if executable is not None:
         detail["path"] = executable.path
-    found = {name: value for name, value in detail.items() if value not in ("", None)}
-    return {name: _encodable(value) if isinstance(value, str) else value for name, value in found.items()}
-
-
-def _encodable(text: str) -> str:
-    """The text without lone surrogates, which no body can hold."""
-    return text.encode(errors="replace").decode()
+    # A body cannot contain lone surrogates.
+    return {
+        name: value.encode(errors="replace").decode() if isinstance(value, str) else value
+        for name, value in detail.items()
+        if value not in ("", None)
+    }
 
 
 def _actor(call: Call) -> str:
@@ -138,9 +130,9 @@ def _read(core: MachineCore, unit: Unit, content: bytes, *, is_sensitive: bool) 
         output = read_text(content, is_sensitive=is_sensitive)
     else:
         output = read_structured(content, core.schemas, schema, is_sensitive=is_sensitive)
-    if unit.task.id not in core.plan.wave_plan.output_pointers or isinstance(output, Failure):
+    if unit.task.id not in core.plan.output_pointers or isinstance(output, Failure):
         return output
-    missing = missing_for_outputs(core.plan.wave_plan, unit.task.id, Output(output))
+    missing = missing_for_outputs(core.plan, unit.task.id, Output(output))
     if missing is not None:
         message = f"the answer has no value at '{missing}', which an output of the plan selects"
         return ReplyFailure(ErrorKind.SCHEMA_MISMATCH, message, code="missing_output")
@@ -159,19 +151,17 @@ def missing_for_outputs(plan: WavePlan, task: str, output: Output) -> str | None
 
 
 def _give_verdict(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> None:
-    usage, _ = usage_of(core.plan, call, reply, core.state.now_us)
+    usage, _ = usage_of(core.state, call, reply)
     by = "command" if call.agent is None else "agent"
     data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt, "check": call.check, "by": by, "usage": usage}
     judged = command_verdict(reply) if by == "command" else _agent_verdict(reply)
     verdict, reason = ("none", judged.message) if isinstance(judged, Failure) else judged
     data["verdict"] = verdict
-    detail: dict[str, Any] = {}
-    if reply.failure is not None and reply.failure.retry_after_ms is not None:
-        detail["retry_after_ms"] = reply.failure.retry_after_ms
     if isinstance(judged, Failure):
         data["error"] = str(judged.kind)
-    if isinstance(judged, ReplyFailure):
-        detail["code"] = judged.code
+    detail: dict[str, Any] = {"code": judged.code} if isinstance(judged, ReplyFailure) else {}
+    if reply.failure is not None and reply.failure.retry_after_ms is not None:
+        detail["retry_after_ms"] = reply.failure.retry_after_ms
     bodies: dict[str, AnyBody] = {}
     if reply.content:
         bodies["reply"] = Body(reply.content, is_sensitive=unit.is_sensitive)
@@ -219,7 +209,7 @@ def proceed(core: MachineCore, unit: Unit) -> None:
 
     The decision depends only on the state, so a resumed run continues here.
     """
-    last = unit.ending
+    last, tries = unit.ending, unit.attempts_at_step
     if unit.is_reused or (last is not None and last.status == "ok"):
         _proceed_after_an_answer(core, unit)
     elif last is None:
@@ -232,8 +222,8 @@ def proceed(core: MachineCore, unit: Unit) -> None:
             _retry_unless_lost_too_often(core, unit)
         else:
             task_end.fail(core, unit, "error")
-    elif last.error is not None:
-        _proceed_after_an_error(core, unit, last.error, last.retry_after_ms)
+    elif last.error is not None and not _retry_after_error(core, unit, tries, last.error, last.retry_after_ms):
+        escalate_or_fail(core, unit, "error", may_escalate=last.error in _ESCALATED_ERRORS)
 
 
 def _retry(core: MachineCore, unit: Unit, wait_ms: int = 0) -> None:
@@ -286,7 +276,7 @@ def _proceed_after_a_failed_verdict(core: MachineCore, unit: Unit) -> None:
     if is_last and unit.attempts_at_step < unit.task.retry.attempts:
         _retry(core, unit)
     else:
-        _escalate_or_fail(core, unit, "verdict", may_escalate=True)
+        escalate_or_fail(core, unit, "verdict")
 
 
 def _proceed_with_check(core: MachineCore, unit: Unit) -> None:
@@ -294,9 +284,7 @@ def _proceed_with_check(core: MachineCore, unit: Unit) -> None:
     failure, unit.check_error = unit.check_error, None
     if failure is None or failure.kind is ErrorKind.CANCELLED:
         _retry_unless_lost_too_often(core, unit)
-    elif _may_retry(core, unit, unit.check_tries, failure.kind):
-        _retry_after_error(core, unit, unit.check_tries, failure.kind, failure.retry_after_ms)
-    else:
+    elif not _retry_after_error(core, unit, unit.check_tries, failure.kind, failure.retry_after_ms):
         task_end.fail(core, unit, "error")
 
 
@@ -313,40 +301,24 @@ def _check_by_schema(core: MachineCore, unit: Unit, digest: str) -> None:
         core.record("verdict.given", {**data, "verdict": "fail"}, {"reason": reason}, causes)
 
 
-def _proceed_after_an_error(core: MachineCore, unit: Unit, error: ErrorKind, retry_after_ms: int | None) -> None:
-    if _may_retry(core, unit, unit.attempts_at_step, error):
-        _retry_after_error(core, unit, unit.attempts_at_step, error, retry_after_ms)
-    else:
-        _escalate_or_fail(core, unit, "error", may_escalate=error in _ESCALATED_ERRORS)
+def _retry_after_error(core: MachineCore, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> bool:
+    """Retries a call: at once after a bad answer, and after a wait otherwise. Returns False if no retry is allowed."""
+    # A call that was cut short because the run is out of time has not failed: a resumed run repeats it.
+    is_cut_short = core.state.is_out_of_time and error is ErrorKind.TIMEOUT
+    if not is_cut_short and (not error.may_be_retried or tries >= unit.task.retry.attempts):
+        return False
+    wait_ms = 0
+    if not error.is_answer:
+        wait_ms = max(backoff_ms(unit.task.retry, tries, core.context.run, unit.name), retry_after_ms or 0)
+    _retry(core, unit, wait_ms)
+    return True
 
 
-def _may_retry(core: MachineCore, unit: Unit, tries: int, error: ErrorKind) -> bool:
-    """Whether the call may be made again.
-
-    A call that was cut short because the run is out of time has not failed: it may be retried after a resume.
-    """
-    if core.state.is_out_of_time and error is ErrorKind.TIMEOUT:
-        return True
-    return error.may_be_retried and tries < unit.task.retry.attempts
-
-
-def _retry_after_error(core: MachineCore, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> None:
-    """Waits after a transient error; repeats the call at once after a bad answer."""
-    if error.is_answer:
-        _retry(core, unit)
-    else:
-        _retry(core, unit, max(backoff_ms(unit.task.retry, tries, core.context.run, unit.name), retry_after_ms or 0))
-
-
-def _escalate_or_fail(core: MachineCore, unit: Unit, reason: str, *, may_escalate: bool) -> None:
+def escalate_or_fail(core: MachineCore, unit: Unit, reason: str, *, may_escalate: bool = True) -> None:
+    """Lets the next tier of the ladder try; without one, the unit fails with this reason."""
     if may_escalate and unit.step + 1 < len(unit.ladder):
         tiers = {"from": unit.ladder[unit.step].tier, "to": unit.ladder[unit.step + 1].tier}
         core.record("escalation.raised", {"task": unit.name, **tiers}, causes=unit.causes_after_attempt)
         _retry(core, unit)
     else:
         task_end.fail(core, unit, reason)
-
-
-def stop_repeating(core: MachineCore, unit: Unit) -> None:
-    """Escalates or fails, because the same prompt was answered before."""
-    _escalate_or_fail(core, unit, "repeated", may_escalate=True)

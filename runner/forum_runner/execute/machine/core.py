@@ -14,7 +14,6 @@ from forum_runner.execute.machine.events import Cancel, Command, Outcome
 from forum_runner.execute.machine.fingerprint import Fingerprints
 from forum_runner.execute.machine.prompt_renderer import Renderer
 from forum_runner.execute.machine.reply_parser import Schemas
-from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.state import RunState
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.recorded_body import AnyBody
@@ -53,16 +52,18 @@ class MachineCore:
     Only entries change `state`.
     """
 
-    def __init__(self, wave_plan: WavePlan, context: Context) -> None:
-        self.plan = plan = RunPlan(wave_plan)
+    def __init__(self, plan: WavePlan, context: Context) -> None:
+        self.plan = plan
+        self.is_in_waves = plan.policy.is_in_waves
+        self.max_parallel = plan.policy.max_parallel
         self.context = context
         self.state = RunState(plan, context.run)
         self.record = self.state.record
-        self.schemas = Schemas(wave_plan.schemas)
-        self.fingerprints = Fingerprints(wave_plan)
-        self.renderer = Renderer(wave_plan, context.run, context.secrets)
+        self.schemas = Schemas(plan.schemas)
+        self.fingerprints = Fingerprints(plan)
+        self.renderer = Renderer(plan, context.run, context.secrets)
         # Renders prompts for ledgers and gates: with the names of secrets.
-        self.public_renderer = Renderer(wave_plan, context.run, None)
+        self.public_renderer = Renderer(plan, context.run, None)
         self.wall_ms: int | None = plan.policy.budget.get("wall_ms")
         self.outcome: Outcome | None = None
         self.is_pausing = False

@@ -13,15 +13,15 @@ _WORST_FIRST = ("stopped", "failed", "refused", "cancelled")
 
 
 class Machine(MachineCore):
-    def __init__(self, wave_plan: WavePlan, context: Context) -> None:
-        super().__init__(wave_plan, context)
+    def __init__(self, plan: WavePlan, context: Context) -> None:
+        super().__init__(plan, context)
         self._has_ended_unstarted = False
 
     def open(self, now_us: int) -> Transition:
         """Starts a run whose first entry was written."""
         self.state.now_us = now_us
         self._handle_time()
-        if not self.plan.is_in_waves:
+        if not self.is_in_waves:
             for name, task in self.plan.tasks.items():
                 if self.state.open_dependencies[name] == 0:
                     task_start.arrive(self, task)
@@ -39,7 +39,7 @@ class Machine(MachineCore):
             call_result.lose(self, unit)
         self._handle_time()
         for name, task in self.plan.tasks.items():
-            is_open = not self.plan.is_in_waves or task.wave < state.waves_opened
+            is_open = not self.is_in_waves or task.wave < state.waves_opened
             if state.state_of(name) is None and state.open_dependencies[name] == 0 and is_open:
                 task_start.resume_task(self, task)
         # Tasks that the loop above released come later in the plan, so it resumed them, too.
@@ -90,7 +90,7 @@ class Machine(MachineCore):
     def _pump(self) -> None:
         """Starts tasks and makes calls until neither is possible."""
         state, begun, fresh = self.state, self.begun_queue, self.fresh_queue
-        open_calls, max_calls = state.open_calls, self.plan.max_parallel
+        open_calls, max_calls = state.open_calls, self.max_parallel
         while not self.is_pausing:
             self._let_tasks_arrive()
             while (begun or fresh) and len(open_calls) < max_calls:
@@ -106,7 +106,7 @@ class Machine(MachineCore):
     def _let_tasks_arrive(self) -> None:
         """Lets tasks arrive whose dependencies have all ended or, with waves, the tasks of the next wave."""
         state = self.state
-        if not self.plan.is_in_waves:
+        if not self.is_in_waves:
             released, state.released_tasks = state.released_tasks, []
             for task in sorted(released, key=lambda task: task.order) if len(released) > 1 else released:
                 task_start.arrive(self, task)
@@ -121,7 +121,7 @@ class Machine(MachineCore):
 
     def _is_wave_due(self) -> bool:
         state, plan = self.state, self.plan
-        if state.left_in_wave or state.is_stopping or not plan.is_in_waves:
+        if state.left_in_wave or state.is_stopping or not self.is_in_waves:
             return False
         return state.waves_opened < len(plan.waves)
 

@@ -52,7 +52,8 @@ def _attempt(core: MachineCore, unit: Unit) -> None:
     public_prompt = render_attempt(core, core.public_renderer, unit) if core.context.secrets else prompt
     body = _prompt_body(unit, public_prompt)
     if unit.answered_prompts and body_digest(body) in unit.answered_prompts:
-        call_result.stop_repeating(core, unit)
+        # A model gives no better answer to a prompt that it has answered before.
+        call_result.escalate_or_fail(core, unit, "repeated")
         return
     ceiling = _reserve(core, unit, agent, rung.adapter, public_prompt)
     if ceiling is None:
@@ -122,7 +123,7 @@ def _begin(core: MachineCore, unit: Unit, prompt: Prompt, ceiling: Ceiling) -> N
 
 def _reserve(core: MachineCore, unit: Unit, agent: str | None, adapter: str | None, prompt: Prompt) -> Ceiling | None:
     """The ceiling of the call, within the limits of budgets and rates; None if the unit waits or was stopped."""
-    state, limits = core.state, core.plan.call_limits[adapter]
+    state, limits = core.state, core.state.call_limits[adapter]
     wanted = limits.ceiling(prompt_size(prompt) if limits.counts_prompt else 0)
     ceiling: Ceiling | Shortage = wanted
     left_ms = core.wall_left_ms()

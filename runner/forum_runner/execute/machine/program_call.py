@@ -7,7 +7,7 @@ from typing import Any
 
 from forum_adapters.base import ErrorKind, Failure, Prompt, Reply
 from forum_runner.canonical import canonical
-from forum_runner.execute.machine.call_limits import DEFAULT_TIMEOUT_MS, CallLimits
+from forum_runner.execute.machine.call_limits import DEFAULT_TIMEOUT_MS, CallLimits, model_limits
 from forum_runner.execute.machine.prompt_renderer import Renderer, data_block
 from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import Unit
@@ -21,7 +21,11 @@ _CHECK_OUTPUT_BYTES = 1_000_000
 COMMAND_CHECK_LIMITS = CallLimits(DEFAULT_TIMEOUT_MS, _CHECK_OUTPUT_BYTES)
 
 
-def program_limits(adapter: PlannedAdapter, timeout_ms: int) -> CallLimits:
+def limits_of(adapter: PlannedAdapter) -> CallLimits:
+    """The limits of calls through this adapter."""
+    timeout_ms = DEFAULT_TIMEOUT_MS if adapter.timeout_ms is None else adapter.timeout_ms
+    if not adapter.is_program:
+        return model_limits(adapter, timeout_ms)
     max_bytes = adapter.max_output_bytes or _DEFAULT_OUTPUT_BYTES
     if adapter.prices is NO_PRICES:
         return CallLimits(timeout_ms, max_bytes)

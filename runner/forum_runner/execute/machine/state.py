@@ -9,8 +9,9 @@ import orjson
 
 from forum_adapters.base import ErrorKind
 from forum_runner.execute.machine.budgets import Budgets
+from forum_runner.execute.machine.call_limits import CallLimits
+from forum_runner.execute.machine.program_call import COMMAND_CHECK_LIMITS, limits_of
 from forum_runner.execute.machine.rates import Rates
-from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import Call, CallEnding, DeliveredValue, Expansion, Feedback, GateState, Unit
 from forum_runner.ledger.clock import read_time
@@ -21,6 +22,7 @@ from forum_runner.ledger.writer import NO_COUNTS
 from forum_runner.wave_plan.plan_value import NoValueError
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.unit_id import instance_id
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 Data = Mapping[str, Any]
 Bodies = Mapping[str, AnyBody]
@@ -30,11 +32,14 @@ _NO_BODIES: Bodies = {}
 class RunState:
     """The state of a run. The method that applies an entry has the name of the entry's kind."""
 
-    def __init__(self, plan: RunPlan, run: str) -> None:
+    def __init__(self, plan: WavePlan, run: str) -> None:
         self.plan = plan
         self.run = run
-        self.budgets = Budgets(plan.wave_plan)
+        self.budgets = Budgets(plan)
         self.rates = Rates(plan.policy.rates)
+        # By the name of the adapter; None is for checks by commands, which have no adapter.
+        self.call_limits: dict[str | None, CallLimits] = {None: COMMAND_CHECK_LIMITS}
+        self.call_limits.update((name, limits_of(adapter)) for name, adapter in plan.adapters.items())
         self.seq = 0
         # One for each task, and one for each instance of a task with a `foreach`.
         self.units = {name: Unit(name, task) for name, task in plan.tasks.items()}
@@ -46,7 +51,10 @@ class RunState:
         self.waves_opened = 0
         # The tasks of the open wave that have not ended.
         self.left_in_wave = 0
-        self.reader_counts = dict(plan.reader_counts)
+        self.dependents: dict[str, list[PlannedTask]] = {}
+        # How many tasks that have not ended, and how many outputs of the plan, read a task's output.
+        self.reader_counts = dict.fromkeys(plan.tasks, 0)
+        self._connect_tasks()
         # Ended tasks whose successors must not start, even if only an `order` edge connects them.
         self.order_blockers: set[str] = set()
         self.released_tasks: list[PlannedTask] = []
@@ -67,6 +75,16 @@ class RunState:
         self.new_entries: list[NewEntry] = []
         self.last_entry_us = 0
         self._applier_of = _APPLIERS.get
+
+    def _connect_tasks(self) -> None:
+        for task in self.plan.tasks.values():
+            for name in task.depends_on:
+                self.dependents.setdefault(name, []).append(task)
+            for name in task.read_from:
+                self.reader_counts[name] += 1
+        for value in self.plan.outputs.values():
+            for name in set(value.tasks()):
+                self.reader_counts[name] += 1
 
     def output(self, unit: str) -> Output:
         found = self.units.get(unit)
@@ -147,7 +165,7 @@ class RunState:
     def _route_decided(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         unit = self.units[data["task"]]
         unit.agent = data["agent"]
-        unit.ladder = self.plan.wave_plan.ladder_of(unit.task, data["agent"])
+        unit.ladder = self.plan.ladder_of(unit.task, data["agent"])
 
     def _task_expanded(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
         task = self.plan.tasks[data["task"]]
@@ -207,7 +225,7 @@ class RunState:
     def _open_call(self, unit: Unit, seq: int, at_us: int, data: Data, check: int | None) -> None:
         agent, adapter, reserved = data.get("agent"), data.get("adapter"), data["reserved"]
         task = unit.task.id
-        timeout_ms = self.budgets.timeout(task, agent, self.plan.call_limits[adapter].timeout_ms)
+        timeout_ms = self.budgets.timeout(task, agent, self.call_limits[adapter].timeout_ms)
         call = Call(f"{self.run}/{seq}", seq, data["attempt"], agent, adapter, reserved, timeout_ms, at_us, check)
         self.budgets.hold(task, agent, reserved, timeout_ms)
         if adapter is not None and self.rates.limits_anything:
@@ -311,7 +329,7 @@ class RunState:
             self._release(source)
         self._release(name)
         open_dependencies = self.open_dependencies
-        for dependent in self.plan.dependents.get(name, ()):
+        for dependent in self.dependents.get(name, ()):
             id_ = dependent.id
             left = open_dependencies[id_] = open_dependencies[id_] - 1
             if not left:

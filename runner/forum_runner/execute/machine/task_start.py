@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from forum_runner.canonical import canonical
@@ -13,7 +14,7 @@ from forum_runner.execute.machine.program_call import reads_json
 from forum_runner.execute.machine.prompt_renderer import prompt_document
 from forum_runner.execute.machine.routing import route
 from forum_runner.execute.machine.task_output import Output, evaluate, make_body
-from forum_runner.execute.machine.unit import Unit
+from forum_runner.execute.machine.unit import GateState, Unit
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.ledger.clock import written_time
 from forum_runner.ledger.recorded_body import RedactedBodyError
@@ -39,10 +40,11 @@ def arrive(core: MachineCore, task: PlannedTask) -> None:
 
 def admit(core: MachineCore, unit: Unit) -> None:
     """Opens the unit's gate at once; a unit without a gate waits until there is room for a call."""
-    if unit.task.gate is None or (unit.gate is not None and unit.gate.decision == "rejected"):
+    rule = unit.task.gate
+    if rule is None or (unit.gate is not None and unit.gate.decision == "rejected"):
         core.fresh_queue.append(unit)
     elif prepare(core, unit):
-        _open_gate(core, unit)
+        _open_gate(core, unit, rule)
 
 
 def resume_task(core: MachineCore, task: PlannedTask) -> None:
@@ -115,7 +117,7 @@ def prepare(core: MachineCore, unit: Unit) -> bool:
     if (task.edges or task.foreach is not None) and not _deliver(core, unit):
         return False
     if unit.agent is None:
-        chosen = route(core.plan.wave_plan, task)
+        chosen = route(core.plan, task)
         scores = Body(canonical(chosen.scores), JSON)
         core.record("route.decided", {"task": unit.name, "agent": chosen.agent, "by": chosen.by}, {"scores": scores})
     return True
@@ -179,43 +181,31 @@ def _record_delivery(core: MachineCore, unit: Unit, name: str, value: Body, caus
     core.record("edge.delivered", {"task": unit.name, "as": name}, {"value": value}, [cause])
 
 
-def _open_gate(core: MachineCore, unit: Unit) -> None:
-    gate = unit.task.gate
-    if gate is None:
-        return
+def _open_gate(core: MachineCore, unit: Unit, rule: GateRule) -> None:
     if unit.gate is None:
-        data: dict[str, Any] = {"task": unit.name}
-        if gate.deadline_ms is not None:
-            data["deadline"] = written_time(core.state.now_us + gate.deadline_ms * 1_000)
-        displayed = Body(canonical(_gate_document(core, unit, gate)), JSON, unit.is_sensitive)
+        data = {"task": unit.name}
+        if rule.deadline_ms is not None:
+            data["deadline"] = written_time(core.state.now_us + rule.deadline_ms * 1_000)
+        displayed = Body(canonical(_gate_document(core, unit, rule)), JSON, unit.is_sensitive)
         core.record("gate.opened", data, {"displayed": displayed}, _causes(unit.delivered_seq, unit.cause_seq))
-    gate_state = unit.gate
-    if gate_state is not None and gate_state.decision is not None:
+    gate = unit.gate
+    if gate is not None and gate.decision is not None:
         core.fresh_queue.append(unit)
-    elif gate_state is not None and gate_state.deadline_us is not None:
-        core.wait(unit, gate_state.deadline_us)
+    elif gate is not None and gate.deadline_us is not None:
+        core.wait(unit, gate.deadline_us)
 
 
-def _gate_document(core: MachineCore, unit: Unit, gate: GateRule) -> dict[str, Any]:
+def _gate_document(core: MachineCore, unit: Unit, rule: GateRule) -> dict[str, Any]:
     """The document that a person sees at the gate: the question, and the call to be made."""
-    question = core.public_renderer.text(gate.question, unit.delivered, inline=True)
+    question = core.public_renderer.text(rule.question, unit.delivered, inline=True)
     prompt = render_attempt(core, core.public_renderer, unit)
     return {"task": unit.name, "agent": unit.agent, "question": question, **prompt_document(prompt)}
 
 
 def pass_deadline(core: MachineCore, unit: Unit) -> None:
     """Decides a gate whose deadline has passed, as the plan defines."""
-    gate, rule = unit.gate, unit.task.gate
-    if gate is None or rule is None:
-        return
-    data = {
-        "task": unit.name,
-        "decision": rule.deadline_decision,
-        "by": "deadline",
-        "authenticated": False,
-        "displayed": gate.displayed,
-    }
-    core.record("gate.decided", data, causes=[gate.seq])
+    if unit.gate is not None and unit.task.gate is not None:
+        _record_decision(core, unit, unit.gate, unit.task.gate.deadline_decision, "deadline", {}, "runner")
 
 
 def take_decision(core: MachineCore, event: Decided) -> None:
@@ -224,19 +214,25 @@ def take_decision(core: MachineCore, event: Decided) -> None:
     gate = unit.gate if unit is not None and unit.is_undecided else None
     if unit is None or gate is None or gate.displayed != event.displayed:
         return
-    data = {"task": unit.name, "decision": event.decision, "by": "person", "authenticated": False}
     bodies = {name: Body(text, TEXT, unit.is_sensitive) for name, text in event.texts.items()}
-    core.record("gate.decided", {**data, "displayed": gate.displayed}, bodies, [gate.seq], event.actor)
+    _record_decision(core, unit, gate, event.decision, "person", bodies, event.actor)
     # Cancels the timer of the deadline.
     unit.resumes_us = None
     core.fresh_queue.append(unit)
 
 
+def _record_decision(
+    core: MachineCore, unit: Unit, gate: GateState, decision: str, by: str, bodies: Mapping[str, Body], actor: str
+) -> None:
+    data = {"task": unit.name, "decision": decision, "by": by, "authenticated": False, "displayed": gate.displayed}
+    core.record("gate.decided", data, bodies, [gate.seq], actor)
+
+
 def reuse(core: MachineCore, unit: Unit, fingerprint: str) -> bool:
     """Reuses the result of an earlier run instead of making an attempt. Returns False if there is no such result."""
-    found, plan = core.context.find_reusable(unit, fingerprint), core.plan.wave_plan
+    found = core.context.find_reusable(unit, fingerprint)
     try:
-        if found is None or call_result.missing_for_outputs(plan, unit.task.id, Output(found.output)) is not None:
+        if found is None or call_result.missing_for_outputs(core.plan, unit.task.id, Output(found.output)) is not None:
             return False
         output = Body(found.output.data, found.output.type, unit.is_sensitive)
     except RedactedBodyError:

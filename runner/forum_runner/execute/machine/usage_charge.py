@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forum_adapters.base import ErrorKind, Reply
 from forum_runner.canonical import MAX_INTEGER
-from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.machine.state import RunState
 from forum_runner.execute.machine.unit import Call
 from forum_runner.wave_plan.wave_plan_reader import NO_PRICES
 
@@ -23,14 +23,14 @@ _FREE_ERRORS = frozenset(
 )
 
 
-def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict[str, int], bool]:
+def usage_of(state: RunState, call: Call, reply: Reply) -> tuple[dict[str, int], bool]:
     """The usage of a call, and whether it was measured.
 
     A call without a measurement is charged everything that it reserved, unless the server refused it. The output of a
     model's command line counts one token per byte.
     """
     content, failure, reported = reply.content, reply.failure, reply.usage
-    limits = plan.call_limits[call.adapter]
+    limits = state.call_limits[call.adapter]
     cached, is_measured = 0, True
     if reported is not None and max(reported.input_tokens, reported.output_tokens) <= _MAX_TOKENS:
         sent, cached, received = reported.input_tokens, reported.cached_input_tokens, reported.output_tokens
@@ -48,6 +48,6 @@ def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict
         "output_tokens": received,
         "micro_usd": 0 if limits.prices is NO_PRICES else min(limits.prices.cost(sent, cached, received), MAX_INTEGER),
         "output_bytes": len(content),
-        "wall_ms": max(now_us - call.started_us, 0) // 1_000,
+        "wall_ms": max(state.now_us - call.started_us, 0) // 1_000,
     }
     return usage, is_measured

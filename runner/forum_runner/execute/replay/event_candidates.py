@@ -158,7 +158,7 @@ def _may_wake_without_entry(machine: Machine, due_us: int) -> bool:
     unit = machine.first_waiting_unit()
     if unit is None or unit.resumes_us != due_us or unit.state is not None or machine.is_pausing:
         return False
-    return not unit.is_undecided and len(machine.state.open_calls) < machine.plan.max_parallel
+    return not unit.is_undecided and len(machine.state.open_calls) < machine.max_parallel
 
 
 def _interrupts(machine: Machine, now_us: int) -> list[EventCandidate]:

@@ -229,7 +229,7 @@ class _Events:
         self._schedule()
         wake_us = machine.next_wake_us()
         assert self._due or wake_us is not None, "the process waits for nothing"
-        assert len(machine.state.open_calls) <= machine.plan.max_parallel
+        assert len(machine.state.open_calls) <= machine.max_parallel
         if may_interrupt and is_due(self._draw, self._world.faults.interrupts):
             was_pausing = machine.is_pausing
             step = process.handle(Interrupted())

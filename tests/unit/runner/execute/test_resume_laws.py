@@ -16,7 +16,7 @@ from hypothesis import given
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.drive import RunClock
-from forum_runner.execute.machine import Interrupted, RunPlan, RunState
+from forum_runner.execute.machine import Interrupted, RunState
 from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.files import Durability
@@ -57,7 +57,7 @@ def test_the_entries_alone_restore_the_state_of_the_process_that_wrote_them(
 
 
 def restored_states(document: JsonObject, directory: Path) -> Iterator[RunState]:
-    state = RunState(RunPlan(read_wave_plan(document)), RUN)
+    state = RunState(read_wave_plan(document), RUN)
     with (directory / "bodies.tar").open("rb") as stream:
         bodies = RecordedBodies(stream)
         for entry in read_entries(directory):
