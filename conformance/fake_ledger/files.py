@@ -32,7 +32,7 @@ class Body:
 
     @property
     def digest(self) -> str:
-        """LEDGER-BODY-001 and 002."""
+        """The digest as defined in LEDGER-BODY-001 and 002."""
         return hashlib.sha256((b"forum:salted:v1\n" + self.salt if self.salt else b"") + self.content).hexdigest()
 
     @property
@@ -51,7 +51,7 @@ def json_body(value: Any, salt: bytes = b"") -> Body:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a run directory records. Entries have no `prev`; a seal has a `root` only if it is meant to be wrong."""
+    """The entries and bodies of a run. Entries have no `prev`; a seal has a `root` only if it is meant to be wrong."""
 
     entries: tuple[Entry, ...]
     bodies: Mapping[str, Body] = field(default_factory=dict)
@@ -67,12 +67,12 @@ def canonical(value: Any) -> bytes:
 
 
 def leaf(line: bytes) -> bytes:
-    """LEDGER-CHAIN-001."""
+    """The hash of a line (LEDGER-CHAIN-001)."""
     return hashlib.sha256(b"\0" + line).digest()
 
 
 def merkle_root(leaves: Sequence[bytes]) -> bytes:
-    """RFC 6962, section 2.1."""
+    """The root of the Merkle tree (RFC 6962, section 2.1)."""
     if len(leaves) <= 1:
         return leaves[0] if leaves else hashlib.sha256(b"").digest()
     half = 1 << (len(leaves) - 1).bit_length() - 1
@@ -80,14 +80,14 @@ def merkle_root(leaves: Sequence[bytes]) -> bytes:
 
 
 def lines_of(entries: Sequence[Entry], forms: Mapping[int, Form] | None = None) -> list[bytes]:
-    """The chained lines. `forms` serializes the entries at given places in another way than RFC 8785."""
+    """The chained lines. `forms` has a function for each entry, by its index, that is not written in RFC 8785 form."""
     lines: list[bytes] = []
     leaves: list[bytes] = []
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         chained = {**entry, "prev": leaves[-1].hex() if leaves else ZEROS}
         if entry["kind"] == "run.sealed":
             chained["data"] = {"root": merkle_root(leaves).hex(), **entry["data"]}
-        form: Form = (forms or {}).get(place, canonical)
+        form: Form = (forms or {}).get(index, canonical)
         lines.append(form(chained))
         leaves.append(leaf(lines[-1]))
     return lines
@@ -109,7 +109,7 @@ def _member(record: Record, digest: str) -> Member:
 
 
 def header_of(name: str, size: int) -> bytes:
-    """LEDGER-TAR-001: the fields of a ustar header by their offsets."""
+    """The ustar header of a member (LEDGER-TAR-001). `fields` maps offsets to values."""
     block = bytearray(512)
     fields = {
         0: name.encode(),
@@ -129,7 +129,7 @@ def header_of(name: str, size: int) -> bytes:
 
 
 def with_checksum(block: bytes) -> bytes:
-    """The sum of the header's bytes, with the checksum field counted as spaces."""
+    """The header with its checksum: the sum of all bytes, with the checksum field counted as spaces."""
     total = sum(block[:148]) + 8 * 0x20 + sum(block[156:])
     return block[:148] + b"%06o\0 " % total + block[156:]
 
@@ -143,7 +143,7 @@ def archive_of(members: Sequence[Member], *, has_end: bool = True) -> bytes:
 
 
 def copies_of(record: Record) -> Files:
-    """LEDGER-DIR-002."""
+    """The copies of the wave plan and of the answers (LEDGER-DIR-002)."""
     copies: Files = {}
     for entry in record.entries:
         if entry["kind"] == "run.opened" and "wave_plan" in entry["bodies"]:
@@ -167,7 +167,7 @@ def directory_of(record: Record, forms: Mapping[int, Form] | None = None) -> Fil
 
 
 def checkpoint_of(lines: Sequence[bytes], size: int | None = None, run: str = RUN) -> bytes:
-    """LEDGER-CHECKPOINT-001."""
+    """The unsigned checkpoint of the first `size` lines, or of all (LEDGER-CHECKPOINT-001)."""
     covered = lines if size is None else lines[:size]
     return checkpoint_text(len(covered), merkle_root([leaf(line) for line in covered]), run)
 

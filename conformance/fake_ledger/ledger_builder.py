@@ -17,7 +17,7 @@ START = datetime(2026, 11, 15, 9, tzinfo=UTC)
 
 
 class LedgerBuilder:
-    """A method that adds an entry returns its seq. Every entry is `step` later than the one before."""
+    """Collects entries and bodies. Methods that add an entry return its seq. Each is `step` after the last one."""
 
     def __init__(self, plan: Plan | None = None, *, run_id: str = RUN, step: timedelta = timedelta(seconds=1)) -> None:
         self.plan: Plan = plan or {"tasks": {}, "waves": []}
@@ -38,7 +38,7 @@ class LedgerBuilder:
         bodies: Mapping[str, Body] | None = None,
         **members: Any,
     ) -> int:
-        """`causes` may contain None, which is ignored. `members` replace other members of the entry."""
+        """Add an entry. None in `causes` is ignored. `members` replace other members of the entry."""
         entry = {
             "v": 1,
             "run": self.run_id,
@@ -58,11 +58,11 @@ class LedgerBuilder:
     def time(self, later_ms: int = 0) -> str:
         return (self._now + timedelta(milliseconds=later_ms)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
-    def wait(self, span_ms: int) -> None:
-        self._now += timedelta(milliseconds=span_ms)
+    def wait(self, duration_ms: int) -> None:
+        self._now += timedelta(milliseconds=duration_ms)
 
     def open(self, plan_body: Body | None = None, **facts: Any) -> int:
-        """`plan_body` is the document of the plan, if the run has one."""
+        """Add `run.opened`. `plan_body` is the wave plan, or None for a run without a plan."""
         if plan_body is None:
             return self.add("run.opened", facts)
         plan = {"wave_plan": self.plan["digest"], "bundle": digest_of(self.plan["bundle"])}
@@ -73,8 +73,8 @@ class LedgerBuilder:
         return self.add("body.redacted", {"body": name, "digest": body.digest}, causes, {"reason": Body(reason)})
 
     def seal(self, status: str = "passed", **facts: Any) -> int:
-        found = Counter(state for name, state in self.states.items() if name in self.plan["tasks"])
-        data = {"status": status, "counts": {state: found[state] for state in STATES}, "totals": dict(self.totals)}
+        counts = Counter(state for name, state in self.states.items() if name in self.plan["tasks"])
+        data = {"status": status, "counts": {state: counts[state] for state in STATES}, "totals": dict(self.totals)}
         return self.add("run.sealed", {**data, **facts})
 
     def record(self) -> Record:

@@ -17,7 +17,7 @@ Causes = Iterable[int] | None
 
 
 class RunBuilder(LedgerBuilder):
-    """The default unit is `a`. `causes` replace those that an entry would have."""
+    """Builds a run. The default unit is `a`. `causes` replaces the causes that an entry would have."""
 
     def __init__(self, plan: Plan | None = None, plan_body: Body | None = None, **opened: Any) -> None:
         super().__init__(plan)
@@ -26,12 +26,12 @@ class RunBuilder(LedgerBuilder):
         self._reserved: dict[str, Mapping[str, int]] = {}
         self.open(self.plan_body if plan else None, **(OPENED | opened))
 
-    def _after(self, unit: str, *events: str, causes: Causes = None) -> list[int]:
+    def _causes(self, unit: str, *events: str, causes: Causes = None) -> list[int]:
         """The seqs of the unit's last entries of these events, unless `causes` are given."""
         known = [self.last[event, unit] for event in events if (event, unit) in self.last]
         return known if causes is None else list(causes)
 
-    def _note(self, event: str, unit: str, seq: int) -> int:
+    def _remember(self, event: str, unit: str, seq: int) -> int:
         self.last[event, unit] = seq
         return seq
 
@@ -39,9 +39,11 @@ class RunBuilder(LedgerBuilder):
         self._reserved[unit] = facts.pop("reserved", NOTHING_RESERVED)
         data = {"task": unit, "attempt": attempt, "agent": "worker", "fingerprint": ZEROS, **CHEAP, **facts}
         events = ("delivered", "decided") if attempt == 1 else ("closed",)
-        after = self._after(unit, *events, causes=causes)
+        own_causes = self._causes(unit, *events, causes=causes)
         self.totals["calls"] += 1
-        return self._note("started", unit, self.add("task.started", {**data, "reserved": self._reserved[unit]}, after))
+        return self._remember(
+            "started", unit, self.add("task.started", {**data, "reserved": self._reserved[unit]}, own_causes)
+        )
 
     def finish(
         self,
@@ -57,13 +59,13 @@ class RunBuilder(LedgerBuilder):
         data |= {"error": "internal"} if status == "error" else {}
         bodies = {"output": output} if status == "ok" else {}
         self.totals.update(usage)
-        after = self._after(unit, "started", causes=causes)
-        return self._note("closed", unit, self.add("task.finished", data, after, bodies))
+        own_causes = self._causes(unit, "started", causes=causes)
+        return self._remember("closed", unit, self.add("task.finished", data, own_causes, bodies))
 
     def lose(self, unit: str = "a", attempt: int = 1, causes: Causes = None) -> int:
         self.totals.update(self._reserved[unit])
         data = {"task": unit, "attempt": attempt}
-        return self._note("closed", unit, self.add("task.lost", data, self._after(unit, "started", causes=causes)))
+        return self._remember("closed", unit, self.add("task.lost", data, self._causes(unit, "started", causes=causes)))
 
     def reuse(self, unit: str = "a", output: Body = DONE) -> int:
         data = {"task": unit, "fingerprint": ZEROS, "source": "cache", "run": RUN, "seq": 3}
@@ -72,7 +74,7 @@ class RunBuilder(LedgerBuilder):
     def end(self, unit: str = "a", state: str = "passed", reason: str = "error", causes: Causes = None) -> int:
         self.states[unit] = state
         data = {"task": unit, "state": state} | ({} if state == "passed" else {"reason": reason})
-        return self._note("ended", unit, self.add("task.ended", data, self._after(unit, "closed", causes=causes)))
+        return self._remember("ended", unit, self.add("task.ended", data, self._causes(unit, "closed", causes=causes)))
 
     def complete(self, unit: str = "a", output: Body = DONE) -> int:
         """One attempt, which succeeds."""
@@ -88,15 +90,15 @@ class RunBuilder(LedgerBuilder):
 
     def deliver(self, unit: str, name: str, value: Body, *causes: int) -> int:
         data = {"task": unit, "as": name}
-        return self._note("delivered", unit, self.add("edge.delivered", data, causes, {"value": value}))
+        return self._remember("delivered", unit, self.add("edge.delivered", data, causes, {"value": value}))
 
     def expand(self, name: str, items: Body, instances: int) -> int:
         data = {"task": name, "instances": instances}
-        return self._note("expanded", name, self.add("task.expanded", data, bodies={"items": items}))
+        return self._remember("expanded", name, self.add("task.expanded", data, bodies={"items": items}))
 
     def open_gate(self, unit: str = "a", deadline: str | None = None) -> int:
         data = {"task": unit} | ({"deadline": deadline} if deadline else {})
-        return self._note("gate", unit, self.add("gate.opened", data, bodies={"displayed": DISPLAYED}))
+        return self._remember("gate", unit, self.add("gate.opened", data, bodies={"displayed": DISPLAYED}))
 
     def decide(
         self,
@@ -108,8 +110,8 @@ class RunBuilder(LedgerBuilder):
         **members: Any,
     ) -> int:
         data = {"task": unit, "decision": decision, "by": by, "authenticated": False, "displayed": displayed}
-        seq = self.add("gate.decided", data, self._after(unit, "gate", causes=causes), **members)
-        return self._note("decided", unit, seq)
+        seq = self.add("gate.decided", data, self._causes(unit, "gate", causes=causes), **members)
+        return self._remember("decided", unit, seq)
 
     def ask(
         self,
@@ -123,8 +125,8 @@ class RunBuilder(LedgerBuilder):
         data = {"task": unit, "attempt": attempt, "check": check, "by": by, "reserved": NOTHING_RESERVED}
         data |= {"agent": "critic", **CHEAP} if by == "agent" else {}
         self.totals["calls"] += by == "agent"
-        after = self._after(unit, "closed", causes=causes)
-        return self._note("asked", unit, self.add("verdict.asked", {**data, **facts}, after))
+        own_causes = self._causes(unit, "closed", causes=causes)
+        return self._remember("asked", unit, self.add("verdict.asked", {**data, **facts}, own_causes))
 
     def judge(
         self,
@@ -138,16 +140,16 @@ class RunBuilder(LedgerBuilder):
         data: dict[str, Any] = {"task": unit, "attempt": attempt, "check": check, "by": by, "verdict": verdict}
         data |= {} if by == "schema" else {"usage": NO_USAGE}
         data |= {"error": "internal"} if verdict == "none" else {}
-        after = self._after(unit, "closed" if by == "schema" else "asked", causes=causes)
-        return self.add("verdict.given", data, after)
+        own_causes = self._causes(unit, "closed" if by == "schema" else "asked", causes=causes)
+        return self.add("verdict.given", data, own_causes)
 
     def lose_verdict(self, check: int, unit: str = "a", attempt: int = 1, causes: Causes = None) -> int:
         data = {"task": unit, "attempt": attempt, "check": check}
-        return self.add("verdict.lost", data, self._after(unit, "asked", causes=causes))
+        return self.add("verdict.lost", data, self._causes(unit, "asked", causes=causes))
 
     def escalate(self, unit: str = "a", tier: str = "cheap", to: str = "capable", causes: Causes = None) -> int:
         data = {"task": unit, "from": tier, "to": to}
-        return self.add("escalation.raised", data, self._after(unit, "closed", causes=causes))
+        return self.add("escalation.raised", data, self._causes(unit, "closed", causes=causes))
 
     def answer(self, name: str, value: Body, *causes: int) -> int:
         return self.add("answer.given", {"output": name}, causes, {"value": value})

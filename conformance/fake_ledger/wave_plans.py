@@ -35,7 +35,7 @@ def wave_plan(
     limits: Mapping[str, int] | None = None,
     **policy: Any,
 ) -> Plan:
-    """By default, every task has a wave of its own."""
+    """A small wave plan with the agents `worker` and `critic`. By default, each task is in a separate wave."""
     worker: dict[str, Any] = {"tier": "cheap", "adapters": {"cheap": "small", "capable": "large"}}
     return with_digest(
         {

@@ -1,11 +1,14 @@
 """Vectors of the role `compile`: valid bundles, and edits to them."""
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 from typing import Any
+
+import rfc8785
 
 from vector_generator.forum_program import Compiled, ForumProgram
 from vector_generator.vector import Vector
@@ -29,7 +32,7 @@ _CODES_VERIFIED_BY = "the codes are written by hand from the specification, and 
 
 @dataclass(frozen=True, slots=True)
 class ValidBundle:
-    """A bundle that compiles: a directory of `bundles/<area>`, or its own files."""
+    """A bundle that compiles: the directory of its name in `bundles/<area>`, or `files`."""
 
     name: str
     title: str
@@ -54,7 +57,7 @@ class Edit:
     """The codes of all findings, separated by spaces. With only warnings, the bundle still compiles."""
     file: str
     old: str | None = None
-    """The text to replace, which occurs once in the file. None replaces or adds the file; the empty text appends."""
+    """The text to replace, which occurs once in the file. None replaces or adds the whole file; "" appends to it."""
     new: str | bytes | None = None
     """None removes the file."""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -77,6 +80,11 @@ def vectors_of(
         ):
             raise BadVector(vector.id, f"the wave plan differs from the one of '{edit.base}'")
         yield vector
+
+
+def schema_digest(schema: Mapping[str, Any]) -> str:
+    """The name of a schema in a wave plan (COMPILE-WRITE-003)."""
+    return hashlib.sha256(rfc8785.dumps(dict(schema))).hexdigest()
 
 
 def folder_files(folder: Path) -> dict[str, bytes]:

@@ -28,8 +28,8 @@ PUBLISHED = {
     "weird": "Keys that are sorted by UTF-16 code units",
 }
 """Published cases, copied unchanged; ATTRIBUTION.md names their source."""
-COUNT = 1_000
-"""The number of published numbers in a vector: the first published digest covers this many."""
+NUMBER_COUNT = 1_000
+"""How many numbers of the published sequence the vector contains: the first published digest covers this many."""
 
 _OTHER_REQUIREMENTS = {
     "number-largest-integers": ("LEDGER-LINE-004",),
@@ -38,7 +38,8 @@ _OTHER_REQUIREMENTS = {
     "white-space": ("LEDGER-LINE-003",),
     "nested-64-deep": ("LEDGER-LINE-003",),
 }
-"""Other requirements that a text tests."""
+"""The requirements of a vector in addition to FORM, by its name."""
+# The bits of the smallest normal double, from which the published sequence continues.
 _FIRST_NORMAL = 0x0010000000000000
 _FORMS_WITH_LARGE_INTEGERS = (
     "number-floats-beyond-integers",
@@ -64,6 +65,7 @@ def vectors(_forum: ForumProgram) -> Iterator[Vector]:
 
 
 Encoded = tuple[str, str, bytes, bytes]
+"""The name, the title, the text and its canonical form."""
 
 
 def _encoded(form: Form) -> Encoded:
@@ -77,15 +79,15 @@ def _published() -> Iterator[tuple[Encoded, str]]:
 
 
 def _numbers() -> Encoded:
-    """The published sequence, each double with seventeen digits."""
+    """The beginning of the published sequence of doubles, each written with seventeen digits."""
     folder = VECTORS / AREA / "numbers"
     bits = [int(line, 16) for line in (folder / "static.txt").read_text(encoding="ascii").split()]
-    bits = [*bits, *range(_FIRST_NORMAL, _FIRST_NORMAL + COUNT)][:COUNT]
+    bits = [*bits, *range(_FIRST_NORMAL, _FIRST_NORMAL + NUMBER_COUNT)][:NUMBER_COUNT]
     values = [struct.unpack(">d", number.to_bytes(8, "big"))[0] for number in bits]
     forms = [rfc8785.dumps(value) for value in values]
     table = b"".join(b"%x,%s\n" % pair for pair in zip(bits, forms, strict=True))
     digests = json.loads((folder / "digests.json").read_text(encoding="utf-8"))
-    if hashlib.sha256(table).hexdigest() != digests[str(COUNT)]:
+    if hashlib.sha256(table).hexdigest() != digests[str(NUMBER_COUNT)]:
         raise BadVector(f"{AREA}/published-numbers", "the numbers differ from the published table")
     text = "[" + ",\n".join(f"{value:.16e}" for value in values) + "]\n"
     title = "The first thousand numbers of the published sequence"
@@ -146,12 +148,12 @@ def _describe(refusal: Refusal) -> str:
 
 
 def _printable(data: bytes) -> str:
-    """Bytes as unambiguous text."""
+    """The bytes as ASCII text, with all other bytes in hexadecimal."""
     return "".join(chr(byte) if 0x20 <= byte < 0x7F else f"<{byte:02x}>" for byte in data)
 
 
 def read_strictly(text: bytes) -> Any:
-    """The value of a text by PROTOCOL.md; ValueError if it is rejected."""
+    """The value of a JSON text. Raises ValueError if PROTOCOL.md requires that the text is rejected."""
     value = json.loads(
         text.decode("utf-8"),
         parse_int=_integer,

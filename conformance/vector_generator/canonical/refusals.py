@@ -143,4 +143,4 @@ REFUSALS = {
     "LEDGER-LINE-004": NUMBERS,
     "LEDGER-LINE-005": KEYS,
 }
-"""The refusals by the requirement that each is about."""
+"""The refusals, by requirement."""

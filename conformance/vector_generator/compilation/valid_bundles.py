@@ -1,14 +1,14 @@
 """Bundles that define the content of wave plans; each directory of `bundles/compile` is one."""
 
-from vector_generator.bundle_vectors import ValidBundle
+from vector_generator.bundle_vectors import ValidBundle, schema_digest
 
-_TEXT = "00404e686415370f1711c4d7acfa2905444d3cf23cef2e10c47d445ebe690f96"
-_ANYTHING = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
-_OBJECT = "a2c799262a3ce3c19ef5cdd983bf3d12b43ab3c426227091b909dcb7054738c0"
-_ARRAY = "6a7f71a05a1d45ad05b136c292bc4c9f309f51a5d36ff2013ac9cac6a074ff22"
-_AT_LEAST_ONE = "a266681ad891d579e5dc01c7c6003450a8ee440cefd7763bcaa68c9d7cff111c"
-_CLEAN = "c8d9e7d0762a4dce6951f20ec23799356d70fdfe70f630b03a483f1a760a04bc"
-_TRUE = "02e70d99380d0cc184f95bd0d4c286c1c4d5e530ba725618c6321376ec9480b9"
+_STRING = schema_digest({"type": "string"})
+_ANY = schema_digest({})
+_OBJECT = schema_digest({"type": "object"})
+_ARRAY = schema_digest({"type": "array"})
+_AT_LEAST_ONE = schema_digest({"minItems": 1})
+_CLEAN = schema_digest({"const": "clean"})
+_TRUE = schema_digest({"const": True})
 _EN = "notes[lang=en]"
 _DE = "notes[lang=de]"
 _BODY_FILE = {
@@ -49,7 +49,7 @@ VALID_BUNDLES = (
         "COMPILE-INPUT-001 COMPILE-INPUT-002 COMPILE-INPUT-003 COMPILE-WRITE-005",
         {"/tasks/draft/instruction": [
             'from the plan; from the workflow; given; 7; 8; {"a":[1,null],"b":"x"}; ', {"secret": "token"}],
-         "/inputs/token": {"schema": _TEXT, "secret": True}, "/inputs/number/value": 7},
+         "/inputs/token": {"schema": _STRING, "secret": True}, "/inputs/number/value": 7},
         inputs={"third": "given", "number": 7, "either": 8, "parts": {"b": "x", "a": [1.0, None]}}),
     ValidBundle("types", "Edges whose types match or may match",
         "COMPILE-TYPE-001 COMPILE-TYPE-002 COMPILE-TYPE-003 COMPILE-TYPE-004",
@@ -110,7 +110,7 @@ VALID_BUNDLES = (
             f"/tasks/{_EN}~1sign~1sign/needs": [
                 {"edge": "order", "task": "lint"},
                 {"edge": "order", "task": f"{_EN}/parts[part=1]"}, {"edge": "order", "task": f"{_EN}/parts[part=2]"},
-                {"edge": "data", "as": "inputs.text", "expects": [_ANYTHING],
+                {"edge": "data", "as": "inputs.text", "expects": [_ANY],
                  "from": {"list": [{"task": f"{_EN}/parts[part=1]"}, {"task": f"{_EN}/parts[part=2]"}]}},
             ],
             "/tasks/after/needs": [
@@ -154,7 +154,7 @@ VALID_BUNDLES = (
                 {"tier": "cheap", "adapter": "small"}, {"tier": "frontier", "adapter": "large"}],
             "/tasks/list/retry": {"attempts": 1, "backoff_ms": 2000, "max_backoff_ms": 60_000},
             "/tasks/route": {"lane": "auto", "instruction": ["Route."], "escalate": ["frontier"]},
-            "/tasks/other/output": _TEXT, "/waves": [["list", "other"], ["route"], ["draft"]],
+            "/tasks/other/output": _STRING, "/waves": [["list", "other"], ["route"], ["draft"]],
         }),
     ValidBundle("schemas", "Schemas are stored by digest, and the files that they refer to become definitions",
         "COMPILE-WRITE-003 COMPILE-WRITE-002",

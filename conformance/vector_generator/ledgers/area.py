@@ -33,9 +33,10 @@ def vectors(forum: ForumProgram) -> Iterator[Vector]:
 
 def cases() -> Iterator[Case]:
     """All handwritten cases, valid ones first."""
-    known = {base.name: base for base in [*bases.bases(), *limits.bases(), *runs.bases(), *level1_kinds.bases()]}
-    yield from (base.case() for base in known.values())
+    all_bases = [*bases.bases(), *limits.bases(), *runs.bases(), *level1_kinds.bases()]
+    bases_by_name = {base.name: base for base in all_bases}
+    yield from (base.case() for base in bases_by_name.values())
     for level in (level1, level1_schema, level1_kinds, level2, level2_noncanonical, level3):
-        yield from level.cases(known)
-    yield from cases_of((*level4_plan.ROWS, *level4_work.ROWS, *level4_schema.rows()), known)
-    yield from level5.cases(known)
+        yield from level.cases(bases_by_name)
+    yield from cases_of((*level4_plan.ROWS, *level4_work.ROWS, *level4_schema.rows()), bases_by_name)
+    yield from level5.cases(bases_by_name)

@@ -24,8 +24,8 @@ IMPORTED_FILE = {"name": "entries.jsonl", "bytes": len(TORN), "digest": hashlib.
 def worked_example() -> Record:
     """The worked example of docs/spec/ledger.md. The fake ledger must have exactly the bytes that the page shows."""
     page = (SPECIFICATION / "ledger.md").read_text(encoding="utf-8")
-    found = re.search(r"```jsonl\n(.*?)```", page, re.DOTALL)
-    example = found.group(1).encode() if found else b""
+    block = re.search(r"```jsonl\n(.*?)```", page, re.DOTALL)
+    example = block.group(1).encode() if block else b""
     entries = [json.loads(line) for line in example.splitlines()]
     three = Body(b"three\n")
     record = Record(tuple(_without_chain(entry) for entry in entries), {three.digest: three})
@@ -104,8 +104,8 @@ def imported() -> Record:
 
 def imported_from(files: Sequence[Mapping[str, Any]]) -> Record:
     source = {"format": "forum-engine", "files": files, "records": 1, "check": "ok"}
-    record = facts(0, mode="imported", imported=source).make(_with_note({"record": 0}))
-    return body(0, "notice", Body(b"from records of another program")).make(record)
+    record = facts(0, mode="imported", imported=source).apply(_with_note({"record": 0}))
+    return body(0, "notice", Body(b"from records of another program")).apply(record)
 
 
 def _with_note(data: dict[str, Any], **members: Any) -> Record:

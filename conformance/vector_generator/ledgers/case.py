@@ -7,25 +7,27 @@ from typing import Any
 from fake_ledger.files import Files, Record, directory_of
 
 LEVELS = (1, 2, 3, 4, 5)
+# The findings that make a ledger incomplete, not invalid.
 INCOMPLETE = frozenset({"L310", "L501", "L502", "L503"})
 
-Found = tuple[tuple[str, int | None], ...]
-"""Findings: code and seq of each."""
+Findings = tuple[tuple[str, int | None], ...]
+"""The code and the seq of each finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One vector of the role `verify`. `files` are in its directory; `given` are other members of the request."""
+    """One vector of the role `verify`: its files, and the findings that a verifier must report."""
 
     name: str
     title: str
     requirements: tuple[str, ...]
     level: int
     files: Files
-    found: Found = ()
+    findings: Findings = ()
     not_checked: frozenset[int] = frozenset()
     """Levels that cannot be checked although levels 1 and 2 are valid."""
-    given: Mapping[str, Any] = field(default_factory=dict)
+    request_members: Mapping[str, Any] = field(default_factory=dict)
+    """Members of the request besides `input` and `levels`."""
     derived_from: str | None = None
     mutation: str | None = None
 
@@ -37,25 +39,25 @@ class Case:
     def request(self) -> dict[str, Any]:
         """The request. For a bare ledger it omits levels 3 and 4: requesting them is a usage error."""
         levels = [level for level in LEVELS if not (self.is_bare and level in (3, 4))]
-        return {"input": "ledger.jsonl" if self.is_bare else "run", "levels": levels, **self.given}
+        return {"input": "ledger.jsonl" if self.is_bare else "run", "levels": levels, **self.request_members}
 
     def expected(self) -> dict[str, Any]:
         """The answer that follows from the findings (LEDGER-VERIFY-001 to 003)."""
-        codes = sorted({code for code, _ in self.found})
+        codes = sorted({code for code, _ in self.findings})
         return {
             "verdict": verdict_of(codes),
             "codes": codes,
-            "first_bad_seq": first_seq(self.found),
+            "first_bad_seq": first_seq(self.findings),
             "levels": {str(level): self._level(level) for level in LEVELS},
         }
 
     def _level(self, level: int) -> dict[str, Any]:
-        found = [finding for finding in self.found if int(finding[0][1]) == level]
-        codes = sorted({code for code, _ in found})
-        return {"status": self._status(level, codes), "codes": codes, "first_bad_seq": first_seq(found)}
+        findings = [finding for finding in self.findings if int(finding[0][1]) == level]
+        codes = sorted({code for code, _ in findings})
+        return {"status": self._status(level, codes), "codes": codes, "first_bad_seq": first_seq(findings)}
 
     def _status(self, level: int, codes: Sequence[str]) -> str:
-        is_blocked = level > 2 and any(code[1] in "12" for code, _ in self.found)
+        is_blocked = level > 2 and any(code[1] in "12" for code, _ in self.findings)
         if is_blocked or level in self.not_checked:
             return "not checked"
         if set(codes) - INCOMPLETE:
@@ -69,19 +71,19 @@ def verdict_of(codes: Sequence[str]) -> str:
     return "incomplete" if codes else "valid"
 
 
-def first_seq(found: Sequence[tuple[str, int | None]]) -> int | None:
-    return min((seq for _, seq in found if seq is not None), default=None)
+def first_seq(findings: Sequence[tuple[str, int | None]]) -> int | None:
+    return min((seq for _, seq in findings if seq is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A valid ledger; `beside` are other files of its run directory."""
+    """A valid ledger. `other_files` are the files of its run directory that do not follow from the record."""
 
     name: str
     title: str
     requirements: tuple[str, ...]
     record: Record
-    beside: Files = field(default_factory=dict)
+    other_files: Files = field(default_factory=dict)
     level: int = 4
 
     @property
@@ -93,7 +95,7 @@ class Base:
 
     def files(self) -> Files:
         """The run directory."""
-        return {**directory_of(self.record), **self.beside}
+        return {**directory_of(self.record), **self.other_files}
 
     def case(self) -> Case:
         return Case(

@@ -9,16 +9,17 @@ from typing import Any
 from fake_ledger.files import RUN, Body, Entry, Record, canonical, json_body
 from fake_ledger.wave_plans import Plan, digest_of, with_digest
 
+# The seq of a new entry until `renumbered` assigns one.
 _INSERTED = -1
 _MAX_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change to a record. `words` describes it."""
+    """One change to a record, and its description."""
 
-    words: Callable[[Record], str]
-    make: Callable[[Record], Record]
+    describe: Callable[[Record], str]
+    apply: Callable[[Record], Record]
 
 
 def _entry_name(record: Record, seq: int) -> str:
@@ -34,35 +35,35 @@ def _with_entry(record: Record, seq: int, entry: Entry, *bodies: Body) -> Record
 
 
 def members(seq: int, /, **values: Any) -> Edit:
-    """Changes members of the entry."""
+    """Changes members of an entry."""
 
-    def words(record: Record) -> str:
+    def describe(record: Record) -> str:
         return f"{_entry_name(record, seq)}: {_describe(values)}"
 
-    return Edit(words, lambda record: _with_entry(record, seq, {**record.entries[seq], **values}))
+    return Edit(describe, lambda record: _with_entry(record, seq, {**record.entries[seq], **values}))
 
 
 def facts(seq: int, /, **values: Any) -> Edit:
-    """Changes members of the entry's data; None removes one."""
+    """Changes members of an entry's data; the value None removes a member."""
 
-    def words(record: Record) -> str:
+    def describe(record: Record) -> str:
         return f"in the data of {_entry_name(record, seq)}: {_describe(values)}"
 
-    def make(record: Record) -> Record:
+    def apply(record: Record) -> Record:
         entry = record.entries[seq]
         data = {name: value for name, value in {**entry["data"], **values}.items() if value is not None}
         return _with_entry(record, seq, {**entry, "data": data})
 
-    return Edit(words, make)
+    return Edit(describe, apply)
 
 
-def lacking(seq: int, name: str) -> Edit:
-    """Removes a member of the entry."""
+def remove_member(seq: int, name: str) -> Edit:
+    """Removes a member of an entry."""
 
-    def make(record: Record) -> Record:
+    def apply(record: Record) -> Record:
         return _with_entry(record, seq, {key: value for key, value in record.entries[seq].items() if key != name})
 
-    return Edit(lambda record: f"{_entry_name(record, seq)}: `{name}` is missing", make)
+    return Edit(lambda record: f"{_entry_name(record, seq)}: `{name}` is missing", apply)
 
 
 def _describe(values: Mapping[str, Any]) -> str:
@@ -81,45 +82,45 @@ def _describe_value(value: Any) -> str:
     return f"a {kind} of {len(value):,} {'characters' if isinstance(value, str) else 'members'}"
 
 
-def body(seq: int, name: str, given: Body | None) -> Edit:
-    """Replaces or removes a body of an entry."""
+def body(seq: int, name: str, new: Body | None) -> Edit:
+    """Replaces a body of an entry, or removes it if `new` is None."""
 
-    def words(record: Record) -> str:
-        state = "missing" if given is None else _describe_body(given)
+    def describe(record: Record) -> str:
+        state = "missing" if new is None else _describe_body(new)
         return f"the body `{name}` of {_entry_name(record, seq)} is {state}"
 
-    def make(record: Record) -> Record:
+    def apply(record: Record) -> Record:
         entry = record.entries[seq]
         rest = {key: value for key, value in entry["bodies"].items() if key != name}
-        if given is None:
+        if new is None:
             return _with_entry(record, seq, {**entry, "bodies": rest})
-        return _with_entry(record, seq, {**entry, "bodies": {**rest, name: given.reference}}, given)
+        return _with_entry(record, seq, {**entry, "bodies": {**rest, name: new.reference}}, new)
 
-    return Edit(words, make)
+    return Edit(describe, apply)
 
 
-def _describe_body(given: Body) -> str:
-    text = given.content.decode("ascii", "backslashreplace")
-    return f"`{text if len(text) <= 40 else text[:37] + '...'}`" + (", salted" if given.salt else "")
+def _describe_body(new: Body) -> str:
+    text = new.content.decode("ascii", "backslashreplace")
+    return f"`{text if len(text) <= 40 else text[:37] + '...'}`" + (", salted" if new.salt else "")
 
 
 def reference(seq: int, name: str, **values: Any) -> Edit:
-    """Changes an entry's reference to a body, but not the body. None removes a member."""
+    """Changes an entry's reference to a body, but not the body. The value None removes a member."""
 
-    def words(record: Record) -> str:
+    def describe(record: Record) -> str:
         return f"the reference to the body `{name}` in {_entry_name(record, seq)}: {_describe(values)}"
 
-    def make(record: Record) -> Record:
+    def apply(record: Record) -> Record:
         entry = record.entries[seq]
         named = {**entry["bodies"][name], **values}
         kept = {key: value for key, value in named.items() if value is not None}
         return _with_entry(record, seq, {**entry, "bodies": {**entry["bodies"], name: kept}})
 
-    return Edit(words, make)
+    return Edit(describe, apply)
 
 
 def drop(seq: int) -> Edit:
-    def make(record: Record) -> Record:
+    def apply(record: Record) -> Record:
         entries = [
             {**entry, "causes": [cause for cause in entry["causes"] if cause != seq]}
             for index, entry in enumerate(record.entries)
@@ -127,7 +128,7 @@ def drop(seq: int) -> Edit:
         ]
         return renumbered(_with(record, entries))
 
-    return Edit(lambda record: f"{_entry_name(record, seq)} is missing", make)
+    return Edit(lambda record: f"{_entry_name(record, seq)} is missing", apply)
 
 
 def cut(size: int) -> Edit:
@@ -145,56 +146,56 @@ def insert(
     causes: Sequence[int] = (),
     bodies: Mapping[str, Body] | None = None,
 ) -> Edit:
-    """Inserts an entry; its causes have the numbers from before the insertion."""
+    """Inserts an entry. `causes` are seqs before the insertion."""
 
-    def words(record: Record) -> str:
-        about = ", ".join(f"`{name}` {json.dumps(data[name])}" for name in data if name in _SHOWN_FACTS)
-        place = f"before {_entry_name(record, before)}" if before < len(record.entries) else "at the end"
-        return f"a new `{kind}`{' with ' + about if about else ''} is inserted {place}"
+    def describe(record: Record) -> str:
+        shown_facts = ", ".join(f"`{name}` {json.dumps(data[name])}" for name in data if name in _SHOWN_FACTS)
+        position = f"before {_entry_name(record, before)}" if before < len(record.entries) else "at the end"
+        return f"a new `{kind}`{' with ' + shown_facts if shown_facts else ''} is inserted {position}"
 
-    def make(record: Record) -> Record:
-        given = bodies or {}
+    def apply(record: Record) -> Record:
+        new_bodies = bodies or {}
         entry = {
             "v": 1, "run": RUN, "seq": _INSERTED, "at": record.entries[before - 1]["at"], "actor": "runner",
             "kind": kind, "causes": list(causes), "data": dict(data),
-            "bodies": {name: item.reference for name, item in given.items()},
+            "bodies": {name: item.reference for name, item in new_bodies.items()},
         }  # fmt: skip
         entries = [*record.entries[:before], entry, *record.entries[before:]]
-        return renumbered(_with(record, entries, *given.values()))
+        return renumbered(_with(record, entries, *new_bodies.values()))
 
-    return Edit(words, make)
+    return Edit(describe, apply)
 
 
 _SHOWN_FACTS = ("task", "attempt", "check", "verdict", "state", "reason", "as", "wave", "output", "from", "to", "agent")
 
 
-def again(seq: int, before: int, **values: Any) -> Edit:
-    """Repeats an entry, with changed facts if they are given."""
+def repeat(seq: int, before: int, **values: Any) -> Edit:
+    """Inserts a copy of an entry, in which `values` replace facts."""
 
-    def words(record: Record) -> str:
-        after = f", with {_describe(values)}" if values else ""
-        return f"{_entry_name(record, seq)} is repeated before {_entry_name(record, before)}{after}"
+    def describe(record: Record) -> str:
+        changes = f", with {_describe(values)}" if values else ""
+        return f"{_entry_name(record, seq)} is repeated before {_entry_name(record, before)}{changes}"
 
-    def make(record: Record) -> Record:
+    def apply(record: Record) -> Record:
         entry = record.entries[seq]
         data = {**entry["data"], **values}
         entry = {**entry, "seq": _INSERTED, "at": record.entries[before - 1]["at"], "data": data}
         return renumbered(_with(record, [*record.entries[:before], entry, *record.entries[before:]]))
 
-    return Edit(words, make)
+    return Edit(describe, apply)
 
 
 def move(seq: int, before: int) -> Edit:
-    """Moves an entry to an earlier position, and drops causes that would then be later."""
+    """Moves an entry to an earlier position, and drops its causes from that position on."""
 
-    def make(record: Record) -> Record:
+    def apply(record: Record) -> Record:
         entry = record.entries[seq]
         causes = [cause for cause in entry["causes"] if cause < before]
         moved = {**entry, "at": record.entries[before - 1]["at"], "causes": causes}
         rest = [other for index, other in enumerate(record.entries) if index != seq]
         return renumbered(_with(record, [*rest[:before], moved, *rest[before:]]))
 
-    return Edit(lambda record: f"{_entry_name(record, seq)} is moved before {_entry_name(record, before)}", make)
+    return Edit(lambda record: f"{_entry_name(record, seq)} is moved before {_entry_name(record, before)}", apply)
 
 
 def renumbered(record: Record) -> Record:
@@ -207,45 +208,45 @@ def renumbered(record: Record) -> Record:
     return replace(record, entries=tuple(entries))
 
 
-def plan(words: str, change: Callable[[Plan], object]) -> Edit:
-    """Changes the wave plan and recomputes its digest, also in the first entry."""
+def plan(description: str, change: Callable[[Plan], object]) -> Edit:
+    """Changes the wave plan, and recomputes its digest in the plan and in the first entry."""
 
-    def make(record: Record) -> Record:
+    def apply(record: Record) -> Record:
         opened = record.entries[0]
         document = copy.deepcopy(json.loads(record.bodies[opened["bodies"]["wave_plan"]["digest"]].content))
         change(document)
         document = with_digest(document)
         data = {**opened["data"], "wave_plan": document["digest"], "bundle": digest_of(document["bundle"])}
-        whole = json_body(document)
-        return _with_entry(record, 0, {**opened, "data": data, "bodies": {"wave_plan": whole.reference}}, whole)
+        plan_body = json_body(document)
+        return _with_entry(record, 0, {**opened, "data": data, "bodies": {"wave_plan": plan_body.reference}}, plan_body)
 
-    return Edit(lambda _: f"in the wave plan {words}", make)
+    return Edit(lambda _: f"in the wave plan {description}", apply)
 
 
-def plan_bytes(words: str, change: Callable[[bytes], bytes]) -> Edit:
-    """Replaces the wave plan's body; the first entry keeps the plan's digest."""
+def plan_bytes(description: str, change: Callable[[bytes], bytes]) -> Edit:
+    """Replaces the wave plan's body; the digest of the plan in the first entry is unchanged."""
 
-    def make(record: Record) -> Record:
+    def apply(record: Record) -> Record:
         opened = record.entries[0]
-        whole = Body(change(record.bodies[opened["bodies"]["wave_plan"]["digest"]].content), "application/json")
-        return _with_entry(record, 0, {**opened, "bodies": {"wave_plan": whole.reference}}, whole)
+        plan_body = Body(change(record.bodies[opened["bodies"]["wave_plan"]["digest"]].content), "application/json")
+        return _with_entry(record, 0, {**opened, "bodies": {"wave_plan": plan_body.reference}}, plan_body)
 
-    return Edit(lambda _: words, make)
+    return Edit(lambda _: description, apply)
 
 
-def both(first: Edit, *others: Edit) -> Edit:
-    """Several edits as one; the first one's words describe it."""
+def combine(first: Edit, *others: Edit) -> Edit:
+    """Several edits as one. Only the first one is described."""
 
-    def make(record: Record) -> Record:
+    def apply(record: Record) -> Record:
         for edit in (first, *others):
-            record = edit.make(record)
+            record = edit.apply(record)
         return record
 
-    return Edit(first.words, make)
+    return Edit(first.describe, apply)
 
 
-def renamed(document: bytes) -> bytes:
-    """The wave plan with another name and the same digest."""
-    found = json.loads(document)
-    found["metadata"]["name"] = "other"
-    return canonical(found)
+def rename_plan(data: bytes) -> bytes:
+    """The wave plan with a different name and the old digest."""
+    document = json.loads(data)
+    document["metadata"]["name"] = "other"
+    return canonical(document)

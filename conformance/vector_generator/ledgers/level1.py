@@ -7,7 +7,7 @@ from typing import Any
 from fake_ledger.files import Body, Entry, Form, canonical, directory_of
 from vector_generator.ledgers.bases import MAX_LINE
 from vector_generator.ledgers.case import Base, Case, run_files
-from vector_generator.ledgers.edits import body, both, facts, members, reference
+from vector_generator.ledgers.edits import body, combine, facts, members, reference
 from vector_generator.ledgers.row import Row, cases_of
 
 CHANGED_SEQ = 1
@@ -285,23 +285,23 @@ ENTRIES = (
     _schema("kind-unknown-in-a-malformed-entry", "only the first of two findings about one line is reported",
             members(1, kind="task.paused", actor="somebody"), "ENTRY-001 ENTRY-002"),
     _schema("kind-with-a-known-prefix", "an unknown kind with a known prefix",
-            both(members(2, kind="run.ended"), facts(2, count=None)), "ENTRY-002", "L106", 2),
+            combine(members(2, kind="run.ended"), facts(2, count=None)), "ENTRY-002", "L106", 2),
 )  # fmt: skip
 
 
 def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
     notes = bases["notes"]
     for seq, forms in ((CHANGED_SEQ, FORMS), (0, FIRST_FORMS), (CHANGED_SEQ, MISSING_MEMBERS)):
-        for name, (rules, code, title, words, form) in forms.items():
+        for name, (rules, code, title, description, form) in forms.items():
             yield Case(
                 name=name,
                 title=title,
                 requirements=tuple(f"LEDGER-{rule if '-' in rule else 'LINE-' + rule}" for rule in rules.split()),
                 level=1,
                 files=run_files(directory_of(notes.record, {seq: form})),
-                found=((code, seq),),
+                findings=((code, seq),),
                 not_checked=notes.not_checked,
                 derived_from="ledger/notes",
-                mutation=f"the line of entry {seq}: {words}; the chain is recomputed over the lines as found",
+                mutation=f"the line of entry {seq}: {description}; the chain is recomputed over the lines as found",
             )
     yield from cases_of(ENTRIES, bases)

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from fake_ledger.files import ZEROS, Record
 from vector_generator.ledgers.bases import IMPORTED_FILE, ONE
 from vector_generator.ledgers.case import Base, Case
-from vector_generator.ledgers.edits import Edit, body, both, facts, insert
+from vector_generator.ledgers.edits import Edit, body, combine, facts, insert
 from vector_generator.ledgers.row import Row, cases_of
 from vector_generator.ledgers.runs import delivered
 
 CUT = {"task": "b", "as": "x", "bytes": 4, "kept_bytes": 2}
 EXCEEDED = {"task": "b", "attempt": 1, "amount": "output_tokens", "reserved": 0, "used": 1}
 
-PLACES: Mapping[str, tuple[str, int, str]] = {
+EXAMPLE_ENTRIES: Mapping[str, tuple[str, int, str]] = {
     "run.opened": ("notes", 0, "implementation"),
     "run.paused": ("gated", 2, "reason"),
     "run.resumed": ("gated", 4, "implementation"),
@@ -39,13 +39,13 @@ PLACES: Mapping[str, tuple[str, int, str]] = {
     "answer.given": ("delivered", 8, "output"),
     "body.redacted": ("redacted-after-the-seal", 3, "digest"),
 }
-"""By kind: a valid ledger with such an entry, the entry's seq, and a required fact."""
+"""For each kind: the name of a valid ledger with such an entry, the entry's seq, and a required fact."""
 
 
 def cut_and_exceeded() -> Record:
     """Like `delivered`: 5 context.cut, 6 started, 7 finished, 8 budget.exceeded, 9 ended, 10 answer, 11 sealed."""
-    record = insert(5, "context.cut", CUT, [4]).make(delivered())
-    return insert(8, "budget.exceeded", EXCEEDED, [7]).make(record)
+    record = insert(5, "context.cut", CUT, [4]).apply(delivered())
+    return insert(8, "budget.exceeded", EXCEEDED, [7]).apply(record)
 
 
 def bases() -> Iterator[Base]:
@@ -59,7 +59,7 @@ def _row(name: str, title: str, base: str, seq: int, edit: Edit) -> Row:
 
 
 def rows_of_every_kind() -> Iterator[Row]:
-    for kind, (base, seq, fact) in PLACES.items():
+    for kind, (base, seq, fact) in EXAMPLE_ENTRIES.items():
         kind_name = kind.replace(".", "-")
         yield _row(f"{kind_name}-without-a-fact", f"an entry of the kind {kind} does not have `{fact}`", base, seq,
                    facts(seq, **{fact: None}))  # fmt: skip
@@ -78,7 +78,7 @@ UNKNOWN_VALUES = (
     _row("imported-with-an-unknown-check", "an unknown check", "imported", 0, _imported(check="perhaps")),
     _row("routed-by-an-unknown-type", "an unknown value of `by` in route.decided", "routed", 1, facts(1, by="chance")),
     _row("finished-with-an-unknown-status", "an unknown status", "one-task", 2,
-         both(facts(2, status="done"), body(2, "output", None))),
+         combine(facts(2, status="done"), body(2, "output", None))),
     _row("reused-from-an-unknown-source", "an unknown source", "reused", 1, facts(1, source="chance")),
     _row("ended-in-an-unknown-state", "an unknown state", "failed", 3, facts(3, state="done")),
     _row("ended-for-an-unknown-reason", "an unknown reason", "failed", 3, facts(3, reason="because")),
@@ -106,7 +106,7 @@ CONDITIONS = (
     _row("live-run-with-a-source", "a run that was not imported has a source", "notes", 0,
          body(0, "source", ONE)),
     _row("imported-with-a-plan", "an imported ledger names a wave plan", "imported", 0,
-         both(facts(0, wave_plan=ZEROS, bundle=ZEROS), body(0, "wave_plan", ONE))),
+         combine(facts(0, wave_plan=ZEROS, bundle=ZEROS), body(0, "wave_plan", ONE))),
     _row("output-name-with-a-leading-digit", "an output name that begins with a digit", "delivered", 8,
          facts(8, output="1st")),
 )  # fmt: skip
@@ -116,10 +116,10 @@ def rows() -> Iterator[Row]:
     yield from rows_of_every_kind()
     yield from UNKNOWN_VALUES
     for kind, name in NUMBERED_KINDS:
-        base, seq, _ = PLACES[kind]
+        base, seq, _ = EXAMPLE_ENTRIES[kind]
         yield _row(f"attempt-zero-{name}", f"attempts are numbered from 1 in {kind}", base, seq, facts(seq, attempt=0))
     yield from CONDITIONS
 
 
-def cases(known: Mapping[str, Base]) -> Iterator[Case]:
-    return cases_of(rows(), known)
+def cases(bases_by_name: Mapping[str, Base]) -> Iterator[Case]:
+    return cases_of(rows(), bases_by_name)

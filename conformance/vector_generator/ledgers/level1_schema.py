@@ -7,7 +7,7 @@ from fake_ledger.files import RUN, ZEROS
 from fake_ledger.ledger_builder import NO_USAGE
 from vector_generator.ledgers.bases import IMPORTED_FILE, ONE, TORN_TAIL
 from vector_generator.ledgers.case import Base, Case
-from vector_generator.ledgers.edits import Edit, body, both, facts, lacking, members, reference
+from vector_generator.ledgers.edits import Edit, body, combine, facts, members, reference, remove_member
 from vector_generator.ledgers.limits import BEYOND_BMP, LONG_OUTPUT, LONG_TASK, MAX_CAUSES, bodies, files, torn
 from vector_generator.ledgers.row import Row, cases_of
 
@@ -169,7 +169,7 @@ VALUES: Mapping[str, tuple[Row, ...]] = {
 
 MEMBERS: Mapping[str, tuple[Row, ...]] = {
     "required": (
-        _entry("first-entry-without-its-version", "the first entry has no version", "notes", 0, lacking(0, "v")),
+        _entry("first-entry-without-its-version", "the first entry has no version", "notes", 0, remove_member(0, "v")),
         _body("body-without-a-size", "a body without `bytes`", bytes=None),
         _entry("usage-without-an-amount", "a usage with a missing amount", "one-task", 2,
                facts(2, usage={name: used for name, used in NO_USAGE.items() if name != "wall_ms"})),
@@ -187,7 +187,7 @@ MEMBERS: Mapping[str, tuple[Row, ...]] = {
     ),
     "dependentRequired": (
         _entry("bundle-without-a-wave-plan", "a bundle without a wave plan", "one-task", 0,
-               both(facts(0, wave_plan=None), body(0, "wave_plan", None)), "ENTRY-001 KIND-001"),
+               combine(facts(0, wave_plan=None), body(0, "wave_plan", None)), "ENTRY-001 KIND-001"),
     ),
     "allOf": (
         _entry("task-with-the-facts-of-another-kind", "an entry with the facts of another kind", "one-task", 3,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fake_ledger.files import OTHER_RUN, ZEROS, Entry, Record, canonical, leaf, ledger_of, lines_of
 from fake_ledger.run_builder import OPENED
-from vector_generator.ledgers.case import Base, Case, Found, run_files
+from vector_generator.ledgers.case import Base, Case, Findings, run_files
 from vector_generator.ledgers.edits import drop, insert, members
 from vector_generator.ledgers.row import Row, cases_of
 
@@ -44,7 +44,7 @@ class ByteEdit:
     name: str
     title: str
     mutation: str
-    found: Found
+    findings: Findings
     change: LineChange
     requirements: tuple[str, ...] = ("LEDGER-CHAIN-001",)
 
@@ -143,7 +143,7 @@ def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
             requirements=edit.requirements,
             level=2,
             files=run_files({**notes.files(), "ledger.jsonl": ledger}),
-            found=edit.found,
+            findings=edit.findings,
             not_checked=notes.not_checked,
             derived_from="ledger/notes",
             mutation=edit.mutation,

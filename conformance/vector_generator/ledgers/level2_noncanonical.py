@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fake_ledger.files import OTHER_RUN, Entry, canonical, directory_of
 from fake_ledger.run_builder import OPENED
-from vector_generator.ledgers.case import Base, Case, Found, run_files
+from vector_generator.ledgers.case import Base, Case, Findings, run_files
 from vector_generator.ledgers.edits import Edit, drop, insert, members
 
 LATE = "2026-11-15T10:00:00.000000Z"
@@ -22,7 +22,7 @@ class NoncanonicalRow:
     title: str
     noncanonical: int
     edit: Edit
-    other_findings: Found = ()
+    other_findings: Findings = ()
     """The findings in addition to L104 for the tab."""
 
 
@@ -80,10 +80,10 @@ def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
             title=row.title,
             requirements=(f"LEDGER-{row.rule}", "LEDGER-LINE-005"),
             level=2,
-            files=run_files(directory_of(row.edit.make(base.record), {row.noncanonical: _with_tab})),
-            found=(("L104", row.noncanonical), *row.other_findings),
+            files=run_files(directory_of(row.edit.apply(base.record), {row.noncanonical: _with_tab})),
+            findings=(("L104", row.noncanonical), *row.other_findings),
             not_checked=base.not_checked,
             derived_from=f"ledger/{base.name}",
-            mutation=f"{row.edit.words(base.record)}; after the edit, a tab precedes the line of entry"
+            mutation=f"{row.edit.describe(base.record)}; after the edit, a tab precedes the line of entry"
             f" {row.noncanonical}; the chain is recomputed over the lines as found",
         )

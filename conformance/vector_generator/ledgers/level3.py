@@ -17,8 +17,8 @@ from fake_ledger.files import (
     with_checksum,
 )
 from vector_generator.ledgers.bases import ONE, THREE
-from vector_generator.ledgers.case import Base, Case, Found, run_files
-from vector_generator.ledgers.edits import again, insert, move, reference
+from vector_generator.ledgers.case import Base, Case, Findings, run_files
+from vector_generator.ledgers.edits import insert, move, reference, repeat
 from vector_generator.ledgers.row import Row, cases_of
 
 EXTRA = Body(b"nobody asked for this")
@@ -26,14 +26,14 @@ EXTRA = Body(b"nobody asked for this")
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A change to the other files of a run directory; the ledger is unchanged."""
+    """A change to the files beside the ledger, which is unchanged (except in `WITHOUT_SALTED`)."""
 
     name: str
     base: str
     rules: str
     title: str
     mutation: str
-    found: Found
+    findings: Findings
     change: Callable[[Base], Files]
     not_checked: tuple[int, ...] = ()
 
@@ -47,7 +47,7 @@ def _archive(change: Callable[[bytes], bytes]) -> Callable[[Base], Files]:
 
 
 def _file(name: str, content: bytes | None) -> Callable[[Base], Files]:
-    """Replaces or adds a file; None removes it."""
+    """Replaces or adds a file, or removes it if `content` is None."""
 
     def change(base: Base) -> Files:
         rest = {key: value for key, value in base.files().items() if key != name}
@@ -57,7 +57,7 @@ def _file(name: str, content: bytes | None) -> Callable[[Base], Files]:
 
 
 def _header(offset: int, text: bytes, *, updates_checksum: bool = True) -> Callable[[Base], Files]:
-    """Changes bytes in the header of the first member and recomputes the checksum."""
+    """Changes bytes in the header of the first member, and recomputes its checksum unless told otherwise."""
 
     def change(archive: bytes) -> bytes:
         block = archive[:offset] + text + archive[offset + len(text) : 512]
@@ -256,8 +256,9 @@ TAILS = (
 )  # fmt: skip
 
 
-def _name_and_size(given: Body) -> tuple[str, int]:
-    return given.member[0], len(given.member[1])
+def _name_and_size(body: Body) -> tuple[str, int]:
+    name, content = body.member
+    return name, len(content)
 
 
 REFERENCES = (
@@ -273,7 +274,7 @@ REFERENCES = (
     Row("redaction-of-an-unknown-digest", "redacted-after-the-seal", "REDACT-002", "L309", 4,
         "a redaction of a digest that no entry refers to",
         insert(4, "body.redacted", {"body": "first", "digest": OTHER_DIGEST}, [1], {"reason": Body(b"asked for")})),
-    Row("redacted-twice", "redacted-after-the-seal", "REDACT-002", "L309", 4, "a body is redacted twice", again(3, 4)),
+    Row("redacted-twice", "redacted-after-the-seal", "REDACT-002", "L309", 4, "a body is redacted twice", repeat(3, 4)),
     Row("redacted-and-referenced-again", "redacted-after-the-seal", "REDACT-002", "L309", 4,
         "an entry refers to a body that was redacted before", insert(4, "x-note", {}, [], {"again": ONE})),
     Row("redaction-before-its-body", "redacted-salted-body", "REDACT-002", "L309", 1,
@@ -283,7 +284,7 @@ REFERENCES = (
 
 def _without_salted(base: Base) -> Files:
     """The only reference to a salted body omits `salted`; the archive is unchanged."""
-    changed = reference(2, "third", salted=None).make(base.record)
+    changed = reference(2, "third", salted=None).apply(base.record)
     return {**base.files(), "ledger.jsonl": ledger_of(lines_of(changed.entries))}
 
 
@@ -304,7 +305,7 @@ def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
             requirements=tuple(f"LEDGER-{rule}" for rule in changed.rules.split()),
             level=3,
             files=run_files(changed.change(base)),
-            found=changed.found,
+            findings=changed.findings,
             not_checked=base.not_checked | set(changed.not_checked),
             derived_from=f"ledger/{base.name}",
             mutation=changed.mutation,

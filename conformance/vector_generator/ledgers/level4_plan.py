@@ -8,9 +8,8 @@ from fake_ledger.ledger_builder import NO_USAGE
 from fake_ledger.run_builder import DISPLAYED, NOTHING_RESERVED
 from fake_ledger.wave_plans import data_edge, order_edge
 from vector_generator.ledgers.edits import (
-    again,
     body,
-    both,
+    combine,
     drop,
     facts,
     insert,
@@ -18,7 +17,8 @@ from vector_generator.ledgers.edits import (
     move,
     plan,
     plan_bytes,
-    renamed,
+    rename_plan,
+    repeat,
 )
 from vector_generator.ledgers.row import Row
 from vector_generator.ledgers.runs import DEADLINE, TEXT
@@ -33,8 +33,8 @@ CUT = {"as": "x", "bytes": 2, "kept_bytes": 1}
 REUSED = {"fingerprint": ZEROS, "source": "cache", "run": "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f", "seq": 3}
 
 
-def started(unit: str, **facts_: Any) -> Mapping[str, Any]:
-    return {"task": unit, **START, **facts_}
+def started(unit: str, **changes: Any) -> Mapping[str, Any]:
+    return {"task": unit, **START, **changes}
 
 
 PLAN = (
@@ -42,68 +42,69 @@ PLAN = (
         "a line feed follows the wave plan, so it is not in RFC 8785 form",
         plan_bytes("a line feed follows the wave plan", lambda document: document + b"\n")),
     Row("plan-without-a-field", "delivered", "002", "L401", 0, "the wave plan does not match its schema",
-        plan("the policy has no `retry`", lambda found: found["policy"].pop("retry"))),
+        plan("the policy has no `retry`", lambda document: document["policy"].pop("retry"))),
     Row("plan-with-a-wrong-digest", "delivered", "002", "L401", 0, "the wave plan's digest is wrong",
-        plan_bytes("the wave plan has another name, and the digest that it had", renamed)),
+        plan_bytes("the wave plan has another name, and the digest that it had", rename_plan)),
     Row("plan-of-another-digest", "delivered", "002", "L401", 0, "run.opened names another wave plan",
         facts(0, wave_plan=OTHER_DIGEST)),
     Row("plan-of-another-bundle", "delivered", "002", "L401", 0, "run.opened names another bundle",
         facts(0, bundle=OTHER_DIGEST)),
     Row("plan-with-a-task-in-no-wave", "delivered", "002", "L401", 0, "a task is in no wave",
-        plan("the last wave is missing", lambda found: found["waves"].pop())),
+        plan("the last wave is missing", lambda document: document["waves"].pop())),
     Row("plan-with-a-task-in-two-waves", "delivered", "002", "L401", 0, "a task is in two waves",
-        plan("a third wave has the task `a` too", lambda found: found["waves"].append(["a"]))),
+        plan("a third wave has the task `a` too", lambda document: document["waves"].append(["a"]))),
     Row("plan-with-an-unknown-task-in-a-wave", "delivered", "002", "L401", 0, "a wave names a task that does not exist",
-        plan("a third wave has a task `c`", lambda found: found["waves"].append(["c"]))),
+        plan("a third wave has a task `c`", lambda document: document["waves"].append(["c"]))),
     Row("plan-with-an-order-edge-to-an-unknown-task", "in-order", "002", "L401", 0,
         "an order edge names a task that does not exist",
-        plan("`b` comes after a task `d`", lambda found: found["tasks"]["b"].update(needs=[order_edge("d")]))),
+        plan("`b` comes after a task `d`", lambda document: document["tasks"]["b"].update(needs=[order_edge("d")]))),
     Row("plan-with-a-value-from-an-unknown-task", "delivered", "002", "L401", 0,
         "a data edge names a task that does not exist",
         plan("`b` takes the output of a task `c`",
-             lambda found: found["tasks"]["b"].update(needs=[data_edge({"task": "c"}, "x")]))),
+             lambda document: document["tasks"]["b"].update(needs=[data_edge({"task": "c"}, "x")]))),
     Row("plan-with-a-condition-on-an-unknown-task", "in-order", "002", "L401", 0,
         "a condition names a task that does not exist",
         plan("the condition of `c` reads a task `d`",
-             lambda found: found["tasks"]["c"].update(when=[{"from": {"task": "d"}, "matches": MATCHES}]))),
+             lambda document: document["tasks"]["c"].update(when=[{"from": {"task": "d"}, "matches": MATCHES}]))),
     Row("plan-with-a-foreach-over-an-unknown-task", "expanded", "002", "L401", 0,
         "a foreach names a task that does not exist",
         plan("`each` is expanded from a task `d`",
-             lambda found: found["tasks"]["each"]["foreach"].update({"from": {"task": "d"}}))),
+             lambda document: document["tasks"]["each"]["foreach"].update({"from": {"task": "d"}}))),
     Row("plan-with-an-output-from-an-unknown-task", "delivered", "002", "L401", 0,
         "an output names a task that does not exist",
         plan("the output `notes` takes its value from a task `c`",
-             lambda found: found["outputs"].update(notes={"list": [{"task": "c"}]}))),
+             lambda document: document["outputs"].update(notes={"list": [{"task": "c"}]}))),
     Row("plan-with-each-of-a-single-task", "delivered", "002", "L401", 0, "`each` names a task without foreach",
-        plan("the output `notes` is `each` of `b`", lambda found: found["outputs"].update(notes={"each": "b"}))),
+        plan("the output `notes` is `each` of `b`", lambda document: document["outputs"].update(notes={"each": "b"}))),
     Row("plan-with-task-of-a-foreach", "expanded", "002", "L401", 0, "`task` names a task with foreach",
-        plan("the output `all` is `task` of `each`", lambda found: found["outputs"].update(all={"task": "each"}))),
+        plan("the output `all` is `task` of `each`",
+             lambda document: document["outputs"].update(all={"task": "each"}))),
     Row("plan-with-an-unknown-agent", "delivered", "002", "L401", 0, "a task names an agent that does not exist",
-        plan("`a` has the agent `nobody`", lambda found: found["tasks"]["a"].update(agent="nobody"))),
+        plan("`a` has the agent `nobody`", lambda document: document["tasks"]["a"].update(agent="nobody"))),
     Row("plan-with-an-unknown-judge", "checked", "002", "L401", 0, "a check names an agent that does not exist",
         plan("the third check of `a` has the agent `nobody`",
-             lambda found: found["tasks"]["a"]["accept"][2].update(agent="nobody"))),
+             lambda document: document["tasks"]["a"]["accept"][2].update(agent="nobody"))),
     Row("plan-with-an-unknown-adapter-on-a-ladder", "delivered", "002", "L401", 0,
         "a ladder names an adapter that does not exist",
         plan("the ladder of `a` has the adapter `none`",
-             lambda found: found["tasks"]["a"].update(ladder=[{"tier": "cheap", "adapter": "none"}]))),
+             lambda document: document["tasks"]["a"].update(ladder=[{"tier": "cheap", "adapter": "none"}]))),
     Row("plan-with-an-unknown-adapter-of-an-agent", "delivered", "002", "L401", 0,
         "an agent names an adapter that does not exist",
         plan("`critic` has the adapter `none` for its tier",
-             lambda found: found["agents"]["critic"]["adapters"].update(cheap="none"))),
+             lambda document: document["agents"]["critic"]["adapters"].update(cheap="none"))),
     Row("plan-without-a-ladder", "delivered", "002", "L401", 0, "a task has an agent but no ladder",
-        plan("`a` has no ladder", lambda found: found["tasks"]["a"].pop("ladder"))),
+        plan("`a` has no ladder", lambda document: document["tasks"]["a"].pop("ladder"))),
     Row("plan-with-agent-and-lane", "delivered", "002", "L401", 0, "a task has an agent and a lane",
-        plan("`a` has a lane too", lambda found: found["tasks"]["a"].update(lane="auto"))),
+        plan("`a` has a lane too", lambda document: document["tasks"]["a"].update(lane="auto"))),
     Row("plan-with-a-task-without-an-agent", "delivered", "002", "L401", 0, "a task has neither an agent nor a lane",
         plan("`a` has neither agent nor ladder",
-             lambda found: [found["tasks"]["a"].pop(name) for name in ("agent", "ladder")])),
+             lambda document: [document["tasks"]["a"].pop(name) for name in ("agent", "ladder")])),
     Row("plan-with-a-task-in-the-wave-of-its-source", "delivered", "002", "L401", 0,
         "a task is in the same wave as a task that it depends on",
-        plan("`a` and `b` are in one wave", lambda found: found.update(waves=[["a", "b"]]))),
+        plan("`a` and `b` are in one wave", lambda document: document.update(waves=[["a", "b"]]))),
     Row("plan-with-waves-reversed", "in-waves", "002", "L401", 0,
         "a task is in an earlier wave than a task that it depends on",
-        plan("the waves are reversed", lambda found: found["waves"].reverse())),
+        plan("the waves are reversed", lambda document: document["waves"].reverse())),
 )  # fmt: skip
 
 NAMES = (
@@ -140,7 +141,7 @@ NAMES = (
 
 PAUSES = (
     Row("attempt-while-paused", "gated", "003", "L424", 4, "an attempt starts while the run is paused", move(5, 4)),
-    Row("paused-twice", "gated", "003", "L424", 3, "a paused run is paused", again(2, 3)),
+    Row("paused-twice", "gated", "003", "L424", 3, "a paused run is paused", repeat(2, 3)),
     Row("sealed-while-paused", "one-task", "003", "L424", 5, "a paused run is sealed",
         insert(4, "run.paused", {"reason": "interrupted"})),
     Row("paused-with-an-open-call", "one-task", "003", "L424", 2, "a run is paused while a call is open",
@@ -148,7 +149,7 @@ PAUSES = (
     Row("call-before-an-orphan-is-lost", "resumed", "003", "L424", 3, "a call starts before every orphan is lost",
         move(9, 3)),
     Row("orphan-finished", "resumed", "003", "L408", 3, "an attempt whose process was killed finishes",
-        both(
+        combine(
             members(3, kind="task.finished"),
             facts(3, status="cancelled", usage=NO_USAGE, measured=False),
         )),
@@ -161,7 +162,7 @@ WAVES = (
         "a wave is opened although the policy does not dispatch by waves",
         insert(1, "wave.opened", {"wave": 0})),
     Row("second-wave-first", "in-waves", "004", "L405", 1, "the second wave is opened first", facts(1, wave=1)),
-    Row("wave-opened-twice", "in-waves", "004", "L405", 2, "a wave is opened twice", again(1, 2)),
+    Row("wave-opened-twice", "in-waves", "004", "L405", 2, "a wave is opened twice", repeat(1, 2)),
     Row("wave-beyond-the-last", "in-waves", "004", "L405", 9, "a wave is opened that the plan does not have",
         insert(9, "wave.opened", {"wave": 2})),
     Row("wave-too-early", "in-waves", "004", "L405", 4, "a wave is opened before all tasks of the previous one ended",
@@ -185,11 +186,11 @@ WAVES = (
 )  # fmt: skip
 
 EXPANSIONS = (
-    Row("expanded-twice", "expanded", "006", "L409", 5, "a task is expanded twice", again(4, 5)),
+    Row("expanded-twice", "expanded", "006", "L409", 5, "a task is expanded twice", repeat(4, 5)),
     Row("expanded-after-the-end", "failed", "006", "L409", 6, "a task is expanded after it ended",
         insert(6, "task.expanded", {"task": "each", "instances": 0}, bodies={"items": json_body([])})),
     Row("more-instances-than-allowed", "expanded", "006", "L419", 4, "more instances than the foreach allows",
-        plan("the foreach has a `max` of 1", lambda found: found["tasks"]["each"]["foreach"].update(max=1))),
+        plan("the foreach has a `max` of 1", lambda document: document["tasks"]["each"]["foreach"].update(max=1))),
     Row("fewer-instances-than-items", "expanded", "006", "L419", 4, "fewer instances than items",
         facts(4, instances=1)),
     Row("items-not-a-list", "expanded", "006", "L419", 4, "the items are not a list",
@@ -201,7 +202,7 @@ EXPANSIONS = (
 )  # fmt: skip
 
 DELIVERIES = (
-    Row("delivered-twice", "delivered", "007", "L409", 5, "a value is delivered twice", again(4, 5)),
+    Row("delivered-twice", "delivered", "007", "L409", 5, "a value is delivered twice", repeat(4, 5)),
     Row("delivered-after-the-end", "stopped", "007", "L409", 6, "a value is delivered to a task that has ended",
         insert(6, "edge.delivered", {"task": "b", "as": "x"}, [3], {"value": TEXT})),
     Row("delivered-too-early", "delivered", "007", "L403", 3, "a value is delivered before its source ended",
@@ -226,7 +227,7 @@ DELIVERIES = (
 ROUTES = (
     Row("routed-without-a-lane", "one-task", "008", "L411", 1, "a task without a lane is routed",
         insert(1, "route.decided", {"task": "a", "agent": "worker", "by": "only"})),
-    Row("routed-twice", "routed", "008", "L411", 2, "a task is routed twice", again(1, 2)),
+    Row("routed-twice", "routed", "008", "L411", 2, "a task is routed twice", repeat(1, 2)),
     Row("routed-after-a-reuse", "reused", "008", "L411", 4, "a task is routed after a result was reused for it",
         insert(4, "route.decided", {"task": "b", "agent": "worker", "by": "only"})),
     Row("routed-after-the-end", "cancelled", "008", "L411", 2, "a task is routed after it ended",
@@ -238,7 +239,7 @@ ROUTES = (
 GATES = (
     Row("gate-not-in-the-plan", "one-task", "009", "L414", 1, "a gate is opened that the plan does not have",
         insert(1, "gate.opened", {"task": "a"}, bodies={"displayed": DISPLAYED})),
-    Row("gate-opened-twice", "gated", "009", "L414", 2, "a gate is opened twice", again(1, 2)),
+    Row("gate-opened-twice", "gated", "009", "L414", 2, "a gate is opened twice", repeat(1, 2)),
     Row("gate-opened-after-the-end", "stopped", "009", "L414", 6, "a gate is opened after its task ended",
         insert(6, "gate.opened", {"task": "b"}, bodies={"displayed": DISPLAYED})),
     Row("gate-with-an-unplanned-deadline", "gated", "009", "L414", 1,
@@ -248,7 +249,7 @@ GATES = (
         "a gate lacks the deadline that the plan has",
         facts(1, deadline=None)),
     Row("decided-without-a-gate", "gated", "009", "L414", 2, "a decision without an open gate", drop(1)),
-    Row("decided-twice", "gated", "009", "L414", 4, "a gate is decided twice", again(3, 4)),
+    Row("decided-twice", "gated", "009", "L414", 4, "a gate is decided twice", repeat(3, 4)),
     Row("decided-on-another-body", "gated", "009", "L414", 3,
         "a decision refers to a different body than the displayed one",
         facts(3, displayed=OTHER_DIGEST)),

@@ -6,7 +6,7 @@ from fake_ledger.files import SALT, Body, json_body
 from fake_ledger.ledger_builder import NO_USAGE, STATES
 from fake_ledger.run_builder import DONE, NOTHING_RESERVED
 from fake_ledger.wave_plans import CAPABLE, CHEAP, data_edge, retry
-from vector_generator.ledgers.edits import Edit, again, body, both, drop, facts, insert, members, move, plan
+from vector_generator.ledgers.edits import Edit, body, combine, drop, facts, insert, members, move, plan, repeat
 from vector_generator.ledgers.level4_plan import REUSED, started
 from vector_generator.ledgers.row import Row
 from vector_generator.ledgers.runs import RESERVED, TEXT
@@ -23,9 +23,8 @@ def _escalation(before: int, causes: tuple[int, ...] = (), tier: str = "cheap", 
 
 
 def _limit(amount: str, value: int) -> Edit:
-    return plan(
-        f"the run's budget has {value} `{amount}`", lambda found: found["policy"]["budget"].update({amount: value})
-    )
+    description = f"the run's budget has {value} `{amount}`"
+    return plan(description, lambda document: document["policy"]["budget"].update({amount: value}))
 
 
 ATTEMPTS = (
@@ -68,14 +67,14 @@ ATTEMPTS = (
         "an attempt uses a different agent than the routed one",
         facts(2, agent="critic")),
     Row("one-attempt-too-many", "retried", "010", "L410", 3, "more attempts than the policy allows",
-        plan("the policy allows one attempt", lambda found: found["policy"].update(retry=retry(1)))),
+        plan("the policy allows one attempt", lambda document: document["policy"].update(retry=retry(1)))),
     Row("one-attempt-too-many-of-a-task", "retried", "010", "L410", 3, "more attempts than the task allows",
-        plan("the task allows one attempt", lambda found: found["tasks"]["a"].update(retry=retry(1)))),
+        plan("the task allows one attempt", lambda document: document["tasks"]["a"].update(retry=retry(1)))),
     Row("one-attempt-too-many-at-a-step", "resumed", "010", "L410", 6,
         "more attempts at a step than allowed: one was lost, none cancelled",
         facts(5, **ERROR)),
     Row("too-many-parallel-calls", "parallel", "010", "L413", 2, "more calls are open than max_parallel allows",
-        plan("`max_parallel` is 1", lambda found: found["policy"].update(max_parallel=1))),
+        plan("`max_parallel` is 1", lambda document: document["policy"].update(max_parallel=1))),
     Row("attempt-without-its-delivery", "delivered", "010", "L426", 5,
         "an attempt's causes do not include the last delivery",
         members(5, causes=[3])),
@@ -89,7 +88,7 @@ ATTEMPTS = (
     Row("another-attempt-finished", "one-task", "011", "L408", 2,
         "an entry finishes a different attempt than the open one",
         facts(2, attempt=2)),
-    Row("finished-twice", "retried", "011", "L408", 3, "an attempt is finished twice", again(2, 3)),
+    Row("finished-twice", "retried", "011", "L408", 3, "an attempt is finished twice", repeat(2, 3)),
     Row("lost-after-it-finished", "retried", "011", "L408", 3, "an attempt is lost after it finished",
         insert(3, "task.lost", {"task": "a", "attempt": 1}, [1])),
     Row("finished-without-its-cause", "one-task", "011", "L426", 2,
@@ -98,11 +97,11 @@ ATTEMPTS = (
     Row("lost-without-its-cause", "resumed", "011", "L426", 3,
         "the causes of task.lost do not include the start of the attempt",
         members(3, causes=[0])),
-    Row("reused-twice", "reused", "011", "L409", 2, "a result is reused twice for one task", again(1, 2)),
+    Row("reused-twice", "reused", "011", "L409", 2, "a result is reused twice for one task", repeat(1, 2)),
     Row("reused-after-an-attempt", "retried", "011", "L409", 3, "a result is reused after an attempt",
         _reuse(3, "a")),
     Row("reused-after-the-end", "reused", "011", "L409", 3, "a result is reused for a task that has ended",
-        again(1, 3)),
+        repeat(1, 3)),
     Row("reused-without-its-value", "delivered", "011", "L406", 4,
         "a result is reused before its value is delivered",
         _reuse(4, "b")),
@@ -118,20 +117,20 @@ CHECKS = (
     Row("check-of-another-attempt", "checked", "012", "L415", 3, "a check is of a different attempt than the last",
         facts(3, attempt=2)),
     Row("check-of-a-failed-attempt", "escalated", "012", "L415", 3, "a check of an attempt that ended with an error",
-        both(facts(2, **ERROR), body(2, "output", None))),
+        combine(facts(2, **ERROR), body(2, "output", None))),
     Row("check-skipped", "checked", "012", "L415", 3, "a check is asked before the previous one passed", drop(3)),
-    Row("check-passed-twice", "checked", "012", "L415", 4, "a check that passed is made again", again(3, 4)),
+    Row("check-passed-twice", "checked", "012", "L415", 4, "a check that passed is made again", repeat(3, 4)),
     Row("check-after-a-failure", "escalated", "012", "L415", 4, "a check follows a failed one",
-        again(3, 4, verdict="pass")),
+        repeat(3, 4, verdict="pass")),
     Row("agent-check-instead-of-a-command-check", "checked", "012", "L415", 4,
         "an agent is asked for a command check",
         facts(4, by="agent", agent="critic", **CHEAP)),
     Row("command-check-instead-of-a-schema-check", "checked", "012", "L415", 3,
         "a command is asked for a schema check",
-        both(members(3, kind="verdict.asked"),
+        combine(members(3, kind="verdict.asked"),
              facts(3, by="command", verdict=None, reserved=NOTHING_RESERVED))),
-    Row("check-after-the-end", "checked", "012", "L415", 9, "a check is asked after its task ended", again(6, 9)),
-    Row("check-during-an-open-one", "checked", "012", "L415", 5, "a check is asked while it is open", again(4, 5)),
+    Row("check-after-the-end", "checked", "012", "L415", 9, "a check is asked after its task ended", repeat(6, 9)),
+    Row("check-during-an-open-one", "checked", "012", "L415", 5, "a check is asked while it is open", repeat(4, 5)),
     Row("check-by-another-agent", "checked", "012", "L411", 6, "a check uses a different agent than the plan's",
         facts(6, agent="worker")),
     Row("check-by-another-tier", "checked", "012", "L411", 6, "a check uses a different tier than the agent's own",
@@ -153,10 +152,10 @@ CHECKS = (
         facts(5, check=2, by="agent")),
     Row("verdict-by-another-type", "checked", "012", "L408", 5, "a verdict has a different `by` than its question",
         facts(5, by="agent")),
-    Row("verdict-lost-twice", "check-asked-again", "012", "L408", 7, "a check is lost twice", again(6, 7)),
+    Row("verdict-lost-twice", "check-asked-again", "012", "L408", 7, "a check is lost twice", repeat(6, 7)),
     Row("finished-while-a-check-is-open", "checked", "011 012", "L408", 5,
         "an attempt is finished while its check is open",
-        again(2, 5)),
+        repeat(2, 5)),
     Row("verdict-without-its-cause", "checked", "012", "L426", 5, "a verdict's causes do not include verdict.asked",
         members(5, causes=[2])),
     Row("verdict-lost-without-its-cause", "check-asked-again", "012", "L426", 6,
@@ -179,8 +178,7 @@ ESCALATIONS = (
     Row("escalation-skips-a-step", "escalated", "013", "L418", 4, "an escalation to a different tier than the next",
         facts(4, to="frontier")),
     Row("escalation-beyond-the-last-step", "tolerated", "013", "L418", 3,
-        "an escalation although the ladder has no next step",
-        _escalation(3, (2,))),
+        "an escalation although the ladder has no next step", _escalation(3, (2,))),
     Row("escalation-without-its-cause", "escalated", "013", "L426", 4,
         "an escalation's causes do not include the entry that closed the attempt", members(4, causes=[1])),
 )  # fmt: skip
@@ -191,7 +189,7 @@ def _end(seq: int, state: str, reason: str | None = "error") -> Edit:
 
 
 ENDS = (
-    Row("ended-twice", "one-task", "014", "L417", 4, "a task ends twice", again(3, 4)),
+    Row("ended-twice", "one-task", "014", "L417", 4, "a task ends twice", repeat(3, 4)),
     Row("ended-while-open", "one-task", "014", "L417", 2, "a task ends while its attempt is open", drop(2)),
     Row("passed-without-an-attempt", "skipped", "014", "L417", 4, "a task passes without an attempt",
         _end(4, "passed", None)),
@@ -218,7 +216,7 @@ ENDS = (
         _end(4, "skipped", "condition")),
     Row("skipped-by-an-empty-condition", "skipped", "014", "L417", 4,
         "a task with an empty `when` is skipped by condition",
-        plan("`b` has an empty `when`", lambda found: found["tasks"]["b"].update(when=[]))),
+        plan("`b` has an empty `when`", lambda document: document["tasks"]["b"].update(when=[]))),
     Row("stopped-with-an-accepted-result", "one-task", "014", "L417", 3, "a task is stopped although its result holds",
         _end(3, "stopped", "budget")),
     Row("refused-with-an-accepted-result", "one-task", "014", "L417", 3, "a task is refused although its result holds",
@@ -269,19 +267,19 @@ BUDGETS = (
         "the usage of earlier calls leaves no room for a third call",
         facts(3, usage={**NO_USAGE, "input_tokens": 20})),
     Row("over-the-agent-limit", "parallel", "015", "L412", 7, "more calls than the agent's limit",
-        plan("`worker` has a limit of 2 calls", lambda found: found["agents"]["worker"].update(limits={"calls": 2}))),
+        plan("`worker` has a limit of 2 calls",
+             lambda document: document["agents"]["worker"].update(limits={"calls": 2}))),
     Row("over-the-task-budget", "parallel", "015", "L412", 2, "more tokens than the task's budget",
-        plan("`b` has a budget of 9 tokens", lambda found: found["tasks"]["b"].update(budget={"tokens": 9}))),
+        plan("`b` has a budget of 9 tokens", lambda document: document["tasks"]["b"].update(budget={"tokens": 9}))),
     Row("lost-and-not-charged", "resumed", "015", "L412", 4,
-        "a lost call keeps its reservation and leaves no room",
-        _limit("tokens", 19)),
+        "a lost call keeps its reservation and leaves no room", _limit("tokens", 19)),
     Row("check-over-the-task-budget", "check-asked-again", "015", "L412", 3,
         "a command check exceeds the task's budget",
         facts(3, reserved={**RESERVED, "output_bytes": 19})),
 )  # fmt: skip
 
 ANSWERS = (
-    Row("answered-twice", "delivered", "016", "L425", 9, "an answer is repeated", again(8, 9)),
+    Row("answered-twice", "delivered", "016", "L425", 9, "an answer is repeated", repeat(8, 9)),
     Row("answered-too-early", "delivered", "016", "L425", 7, "an answer is given before its task has ended",
         move(8, 7)),
     Row("answered-by-a-failed-task", "failed", "016", "L425", 4, "an answer comes from a failed task",
@@ -300,8 +298,8 @@ ANSWERS = (
 )  # fmt: skip
 
 
-def _counts(**found: int) -> dict[str, int]:
-    return {**dict.fromkeys(STATES, 0), **found}
+def _counts(**changed: int) -> dict[str, int]:
+    return {**dict.fromkeys(STATES, 0), **changed}
 
 
 def _totals(seq: int, amount: str, value: int) -> Edit:
@@ -320,8 +318,7 @@ SEALS = (
     Row("call-not-in-totals", "parallel", "017", "L421", 10, "the totals have one call too few",
         _totals(10, "calls", 2)),
     Row("totals-of-reservations", "parallel", "017", "L421", 10,
-        "the totals sum reservations instead of usage",
-        _totals(10, "input_tokens", 18)),
+        "the totals sum reservations instead of usage", _totals(10, "input_tokens", 18)),
     Row("cached-tokens-not-in-totals", "parallel", "017", "L421", 10, "the totals omit cached tokens",
         _totals(10, "cached_input_tokens", 0)),
     Row("wrong-total-time", "parallel", "017", "L421", 10, "the totals have one millisecond too many",
@@ -340,9 +337,10 @@ SEALS = (
 )  # fmt: skip
 
 
-def _edge(words: str, source: dict[str, Any]) -> Edit:
+def _edge(description: str, source: dict[str, Any]) -> Edit:
     """Changes the data edge of `b` in the wave plan."""
-    return plan(f"`b` takes {words}", lambda found: found["tasks"]["b"].update(needs=[data_edge(source, "x")]))
+    needs = [data_edge(source, "x")]
+    return plan(f"`b` takes {description}", lambda document: document["tasks"]["b"].update(needs=needs))
 
 
 def _nested(depth: int) -> Body:
@@ -357,8 +355,7 @@ VALUES = (
         "a plain body differs from the salted output that it delivers",
         body(8, "value", Body(b"other"))),
     Row("salted-body-unlike-its-output", "with-values", "018", "L407", 8,
-        "a salted body has other bytes than the output",
-        body(8, "value", Body(b"other", salt=SALT))),
+        "a salted body has other bytes than the output", body(8, "value", Body(b"other", salt=SALT))),
     Row("number-in-another-form", "with-values", "018", "L407", 9, "a number is written in another form",
         body(9, "value", Body(b"1.50", "application/json"))),
     Row("value-of-a-missing-pointer", "delivered", "018", "L407", 4,
@@ -371,10 +368,10 @@ VALUES = (
         _edge("a list of the text", {"list": [{"task": "a"}]})),
     Row("index-with-a-leading-zero", "with-values", "018", "L407", 9, "an index with a leading zero selects nothing",
         plan("the third value of `c` is `/0/x/00`",
-             lambda found: found["tasks"]["c"]["needs"][2]["from"].update(select="/0/x/00"))),
+             lambda document: document["tasks"]["c"]["needs"][2]["from"].update(select="/0/x/00"))),
     Row("index-beyond-the-last", "with-values", "018", "L407", 9, "an index beyond the last item selects nothing",
         plan("the third value of `c` is `/0/x/2`",
-             lambda found: found["tasks"]["c"]["needs"][2]["from"].update(select="/0/x/2"))),
+             lambda document: document["tasks"]["c"]["needs"][2]["from"].update(select="/0/x/2"))),
     Row("output-not-canonical", "with-values", "018 KIND-004", "L407", 7,
         "nothing can be selected from an output that is not in RFC 8785 form",
         body(2, "output", Body(b'{"a/b":{"~":true}, "x":[1.5,{"y":null}]}', "application/json"))),
@@ -389,7 +386,8 @@ VALUES = (
         body(2, "output", _nested(255))),
     Row("digest-of-a-redacted-body", "redacted-value", "018", "L425", 8,
         "two plain bodies are compared by digest although one is redacted",
-        plan("the output `notes` is the output of `a`", lambda found: found["outputs"].update(notes={"task": "a"}))),
+        plan("the output `notes` is the output of `a`",
+             lambda document: document["outputs"].update(notes={"task": "a"}))),
 )  # fmt: skip
 
 ROWS = (*ATTEMPTS, *CHECKS, *ESCALATIONS, *ENDS, *BUDGETS, *ANSWERS, *SEALS, *VALUES)

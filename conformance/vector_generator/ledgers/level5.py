@@ -20,7 +20,7 @@ from fake_ledger.files import (
 )
 from fake_ledger.ledger_builder import NO_USAGE, STATES
 from vector_generator.ledgers.bases import TORN
-from vector_generator.ledgers.case import Base, Case, Found, run_files
+from vector_generator.ledgers.case import Base, Case, Findings, run_files
 from vector_generator.ledgers.edits import cut, drop, facts, members
 from vector_generator.ledgers.row import Row, cases_of
 from vector_generator.proofs.signing import KEY, OTHER_KEY
@@ -58,22 +58,22 @@ SEALS = (
 
 def _with_old_root(record: Record) -> Files:
     """An entry was edited and the chain recomputed, but not the seal."""
-    kept = merkle_root([leaf(line) for line in lines_of(record.entries)[:3]]).hex()
-    edited = members(1, actor="person:mallory").make(record)
-    return directory_of(facts(3, root=kept).make(edited))
+    old_root = merkle_root([leaf(line) for line in lines_of(record.entries)[:3]]).hex()
+    edited = members(1, actor="person:mallory").apply(record)
+    return directory_of(facts(3, root=old_root).apply(edited))
 
 
 def _root_with_its_own_line(record: Record) -> Files:
-    found = merkle_root([leaf(line) for line in lines_of(record.entries)]).hex()
-    return directory_of(facts(3, root=found).make(record))
+    root = merkle_root([leaf(line) for line in lines_of(record.entries)]).hex()
+    return directory_of(facts(3, root=root).apply(record))
 
 
-def _with_root(make: Callable[[Sequence[bytes]], bytes]) -> Callable[[Record], Files]:
-    """A seal over the three entries of `notes` whose root `make` computes incorrectly."""
+def _with_root(compute_root: Callable[[Sequence[bytes]], bytes]) -> Callable[[Record], Files]:
+    """A seal over the three entries of `notes` whose root `compute_root` computes incorrectly."""
 
     def files(record: Record) -> Files:
-        found = make(lines_of(record.entries)[:3]).hex()
-        return directory_of(facts(3, root=found).make(record))
+        root = compute_root(lines_of(record.entries)[:3]).hex()
+        return directory_of(facts(3, root=root).apply(record))
 
     return files
 
@@ -105,19 +105,19 @@ def _truncated(size: int) -> Callable[[Record], Files]:
 
 @dataclass(frozen=True, slots=True)
 class Level5Row:
-    """A run directory, and references that the verifier has from a trusted source."""
+    """A run directory, and the head, checkpoint, pin or key that the verifier is given."""
 
     name: str
     base: str
     rules: str
     title: str
     mutation: str | None
-    found: Found = ()
+    findings: Findings = ()
     files: Callable[[Record], Files] | None = None
     """None for the files of the base."""
-    beside: Files = field(default_factory=dict)
-    """Files of the vector's folder that the request names."""
-    given: Mapping[str, Any] = field(default_factory=dict)
+    other_files: Files = field(default_factory=dict)
+    """Files that are added to the vector's folder."""
+    request_members: Mapping[str, Any] = field(default_factory=dict)
     not_checked: frozenset[int] = frozenset()
 
 
@@ -178,51 +178,53 @@ def _given_references(bases: Mapping[str, Base]) -> Iterator[Level5Row]:
     roots = [merkle_root([leaf(line) for line in lines[:size]]) for size in range(len(lines) + 1)]
     head = leaf(lines[-1]).hex()
     yield Level5Row("expected-head", "notes", "CHECKPOINT-004 CHAIN-001", "the head is the expected one", None,
-               given={HEAD: head})  # fmt: skip
+               request_members={HEAD: head})  # fmt: skip
     yield Level5Row("head-mismatch", "notes", "CHECKPOINT-004 REACH-001",
                "the head is not the expected one",
                "the head of the line before the last is expected", (("L511", None),),
-               given={HEAD: leaf(lines[-2]).hex()})  # fmt: skip
+               request_members={HEAD: leaf(lines[-2]).hex()})  # fmt: skip
     yield from _checkpoints_of_the_directory(roots)
     yield from _pins(text, roots)
     signed = {"run/checkpoint": KEY.signed(text), "key.pub": KEY.public_text}
     yield Level5Row("checkpoint-signed", "notes", "CHECKPOINT-002 CHECKPOINT-003",
                "without a given checkpoint, the key applies to the directory's own", None,
-               beside=signed, given={"key": "key.pub"})  # fmt: skip
+               other_files=signed, request_members={"key": "key.pub"})  # fmt: skip
     yield Level5Row("checkpoint-signed-with-another-key", "notes", "CHECKPOINT-002 CHECKPOINT-003",
                "the directory's checkpoint is signed with a different key than the given one",
                "the directory has a checkpoint that another key signed", (("L510", None),),
-               beside={**signed, "run/checkpoint": OTHER_KEY.signed(text)}, given={"key": "key.pub"})  # fmt: skip
+               other_files={**signed, "run/checkpoint": OTHER_KEY.signed(text)},
+               request_members={"key": "key.pub"})  # fmt: skip
     yield Level5Row("checkpoint-unsigned", "notes", "CHECKPOINT-002 CHECKPOINT-003",
                "a key is given, but the directory's checkpoint is unsigned",
                "the directory has an unsigned checkpoint", (("L510", None),),
-               beside={**signed, "run/checkpoint": text}, given={"key": "key.pub"})  # fmt: skip
+               other_files={**signed, "run/checkpoint": text}, request_members={"key": "key.pub"})  # fmt: skip
 
 
 def _checkpoints_of_the_directory(roots: list[bytes]) -> Iterator[Level5Row]:
-    def beside(name: str, title: str, mutation: str, code: str, content: bytes) -> Level5Row:
+    def row(name: str, title: str, mutation: str, code: str, content: bytes) -> Level5Row:
         return Level5Row(
             name, "with-its-checkpoint", "CHECKPOINT-001 CHECKPOINT-003" if code == "L506" else "CHECKPOINT-003",
-            title, mutation, ((code, None),), beside={"run/checkpoint": content},
+            title, mutation, ((code, None),), other_files={"run/checkpoint": content},
         )  # fmt: skip
 
-    yield beside("checkpoint-malformed", "the directory's checkpoint is malformed",
+    yield row("checkpoint-malformed", "the directory's checkpoint is malformed",
                  "the directory's checkpoint is empty", "L506", b"")  # fmt: skip
-    yield beside("checkpoint-of-another-run", "the directory's checkpoint belongs to another run",
+    yield row("checkpoint-of-another-run", "the directory's checkpoint belongs to another run",
                  "the checkpoint's origin has another run", "L507",
                  checkpoint_text(4, roots[4], OTHER_RUN))  # fmt: skip
-    yield beside("checkpoint-of-more-entries", "the directory's checkpoint covers more entries than the ledger has",
+    yield row("checkpoint-of-more-entries", "the directory's checkpoint covers more entries than the ledger has",
                  "the checkpoint's size is 5", "L508", checkpoint_text(5, roots[4]))  # fmt: skip
-    yield beside("checkpoint-with-another-root", "the directory's checkpoint has another root",
+    yield row("checkpoint-with-another-root", "the directory's checkpoint has another root",
                  "the checkpoint's root is the root of three entries", "L509", checkpoint_text(4,
                      roots[3]))  # fmt: skip
 
 
 def _pins(text: bytes, roots: list[bytes]) -> Iterator[Level5Row]:
-    def pinned(name: str, title: str, mutation: str | None, found: Found, content: bytes) -> Level5Row:
+    def pinned(name: str, title: str, mutation: str | None, findings: Findings, content: bytes) -> Level5Row:
         return Level5Row(
-            name, "notes", "CHECKPOINT-004", title, mutation, found, beside={"pin": content}, given={"pin": "pin"}
-        )
+            name, "notes", "CHECKPOINT-004", title, mutation, findings,
+            other_files={"pin": content}, request_members={"pin": "pin"},
+        )  # fmt: skip
 
     yield pinned("pinned", "the pin matches the ledger", None, (), text)
     yield pinned(
@@ -241,7 +243,7 @@ def _rewritten(bases: Mapping[str, Base]) -> Iterator[Level5Row]:
     """A rewritten ledger with correct hashes: valid alone, but it contradicts an earlier checkpoint."""
     record = bases["notes"].record
     text = checkpoint_of(lines_of(record.entries))
-    edited = directory_of(members(1, actor="person:mallory").make(record))
+    edited = directory_of(members(1, actor="person:mallory").apply(record))
     yield Level5Row("rewritten", "notes", "REACH-001", "a rewritten ledger with correct hashes is valid", None,
                (), lambda _: edited)  # fmt: skip
     yield Level5Row("rewritten-and-detected", "notes", "REACH-001 CHECKPOINT-003",
@@ -286,16 +288,16 @@ def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
     yield from _bare_ledgers(bases)
     for row in [*TAILS, *_given_references(bases), *_rewritten(bases)]:
         base = bases[row.base]
-        files = {**base.beside, **row.files(base.record)} if row.files else base.files()
+        files = {**base.other_files, **row.files(base.record)} if row.files else base.files()
         yield Case(
             name=row.name,
             title=row.title,
             requirements=tuple(f"LEDGER-{rule}" for rule in row.rules.split()),
             level=5,
-            files={**run_files(files), **row.beside},
-            found=row.found,
+            files={**run_files(files), **row.other_files},
+            findings=row.findings,
             not_checked=base.not_checked | row.not_checked,
-            given=row.given,
+            request_members=row.request_members,
             derived_from=f"ledger/{base.name}" if row.mutation else None,
             mutation=row.mutation,
         )

@@ -9,7 +9,7 @@ from fake_ledger.run_builder import RunBuilder
 from fake_ledger.wave_plans import task, wave_plan, with_digest
 from vector_generator.ledgers.bases import MAX_LINE, ONE, imported_from
 from vector_generator.ledgers.case import Base
-from vector_generator.ledgers.edits import both, facts
+from vector_generator.ledgers.edits import combine, facts
 from vector_generator.ledgers.runs import NOTES, retried
 
 MAX_CAUSES = 1_000
@@ -41,7 +41,7 @@ def long_texts() -> Record:
     builder.add("x-" + "k" * 62)
     builder.add("x-note", bodies={"b" * 64: ONE})
     builder.add("x-note", bodies={"first": Body(b"two", "application/" + "x" * 88)})
-    return facts(0, implementation={"name": "n" * 256, "version": "v" * 256}).make(builder.sealed())
+    return facts(0, implementation={"name": "n" * 256, "version": "v" * 256}).apply(builder.sealed())
 
 
 def long_lists() -> Record:
@@ -78,12 +78,12 @@ def long_output_name() -> Record:
 def large_amounts() -> Record:
     """Like `retried`: entries 2 and 4 have extreme exit statuses, and entry 4 has the largest integer as its time."""
     usage = {**NO_USAGE, "wall_ms": MAX_INTEGER}
-    edit = both(
+    edit = combine(
         facts(2, exit_status=-255),
         facts(4, exit_status=MAX_EXIT_STATUS, usage=usage),
         facts(6, totals={"calls": 2, **usage}),
     )
-    return edit.make(retried())
+    return edit.apply(retried())
 
 
 def longest_line_of_long_characters() -> Record:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fake_ledger.files import directory_of
-from vector_generator.ledgers.case import Base, Case, Found, run_files
+from vector_generator.ledgers.case import Base, Case, Findings, run_files
 from vector_generator.ledgers.edits import Edit
 
 RECOMPUTED = "; chain, seal and everything else that follows from the entries are recomputed"
@@ -21,7 +21,7 @@ class Row:
     seq: int | None
     title: str
     edit: Edit
-    other_findings: Found = ()
+    other_findings: Findings = ()
     """Other findings of the same level."""
 
     @property
@@ -37,9 +37,9 @@ def cases_of(rows: Iterable[Row], bases: Mapping[str, Base]) -> Iterator[Case]:
             title=row.title,
             requirements=row.requirements,
             level=int(row.code[1]),
-            files=run_files({**base.beside, **directory_of(row.edit.make(base.record))}),
-            found=((row.code, row.seq), *row.other_findings),
+            files=run_files({**base.other_files, **directory_of(row.edit.apply(base.record))}),
+            findings=((row.code, row.seq), *row.other_findings),
             not_checked=base.not_checked,
             derived_from=f"ledger/{base.name}",
-            mutation=row.edit.words(base.record) + RECOMPUTED,
+            mutation=row.edit.describe(base.record) + RECOMPUTED,
         )

@@ -267,7 +267,10 @@ def with_values() -> Record:
 
 
 def redacted_value() -> Record:
-    """0 run.opened, 1-3 a, 4 delivered to b, 5-7 b, 8 answer.given, 9 sealed, 10-11 redacted, 12 sealed."""
+    """0 run.opened, 1-3 a, 4 delivered to b, 5-7 b, 8 answer.given, 9 sealed, 10-11 redacted, 12 sealed.
+
+    The delivered value is wrong, but the output that it comes from is redacted, so no verifier can compare them.
+    """
     tasks = {"a": task(), "b": task(needs=[data_edge({"task": "a", "select": "/x"}, "x")])}
     builder = RunBuilder(wave_plan(tasks, outputs={"notes": {"task": "b"}}))
     output = json_body({"x": 1})
@@ -280,7 +283,7 @@ def redacted_value() -> Record:
 
 
 def answered() -> Record:
-    """0 run.opened, 1-3 a, 4-6 answers, 7 sealed: as JSON, as text and as other bytes."""
+    """0 run.opened, 1-3 a, 4 its answer (JSON), 5-7 b, 8 its answer (text), 9-11 c, 12 its answer (PNG), 13 sealed."""
     outputs = {"json": {"task": "a"}, "text": {"task": "b"}, "image": {"task": "c"}}
     builder = RunBuilder(wave_plan({"a": task(), "b": task(), "c": task()}, [["a", "b", "c"]], outputs=outputs))
     bodies = {"json": json_body({"b": [], "a": 1}), "text": Body(b"text"), "image": Body(b"\x89PNG", "image/png")}

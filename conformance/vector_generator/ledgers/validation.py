@@ -46,18 +46,18 @@ def _statuses(case: Case) -> list[str]:
 
 
 def _expected(case: Case) -> dict[str, Any]:
-    return {"findings": frozenset(case.found), "levels": _statuses(case)}
+    return {"findings": frozenset(case.findings), "levels": _statuses(case)}
 
 
 def _judge_answer(case: Case, folder: Path) -> dict[str, Any]:
-    given = case.given
+    members = case.request_members
     report = judge(
         folder / case.request["input"],
         given=Given(
-            expected_head=given.get("expect_head"),
-            checkpoint=case.files[given["checkpoint"]] if "checkpoint" in given else None,
-            key=read_public_key(case.files[given["key"]].decode()) if "key" in given else None,
-            pin=read_checkpoint(case.files[given["pin"]]) if "pin" in given else None,
+            expected_head=members.get("expect_head"),
+            checkpoint=case.files[members["checkpoint"]] if "checkpoint" in members else None,
+            key=read_public_key(case.files[members["key"]].decode()) if "key" in members else None,
+            pin=read_checkpoint(case.files[members["pin"]]) if "pin" in members else None,
         ),
     )
     return {

@@ -1,9 +1,9 @@
 """The bundles that the edits of this area start from; each directory of `bundles/manifests` is one."""
 
-from vector_generator.bundle_vectors import ValidBundle
+from vector_generator.bundle_vectors import ValidBundle, schema_digest
 
-_TEXT = "00404e686415370f1711c4d7acfa2905444d3cf23cef2e10c47d445ebe690f96"
-_ANYTHING = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+_STRING = schema_digest({"type": "string"})
+_ANY = schema_digest({})
 
 VALID_BUNDLES = (
     ValidBundle("plain", "One task, and a policy with only defaults",
@@ -29,7 +29,7 @@ VALID_BUNDLES = (
         "MANIFEST-READ-001 MANIFEST-DOC-002 MANIFEST-WORKFLOW-001 MANIFEST-PATH-002",
         {"/tasks/draft/instruction": ["Write."], "/agents/writer/adapters": {"capable": "script"},
          "/bundle/0/path": "forum:default/policy.yaml", "/bundle/1/path": "workflow.yaml"}),
-    ValidBundle("named-documents", "A plan named by its path and its name; a `#` before the last is part of the path",
+    ValidBundle("named-documents", "A plan named by its path and its name; only the last `#` separates the two",
         "MANIFEST-DOC-002", {"/tasks/draft/instruction": ["Write."]}),
     ValidBundle("defaults", "The roster and policy that ship with forum, and the plan's own inputs",
         "MANIFEST-WORKFLOW-001 MANIFEST-WORKFLOW-002 MANIFEST-PATH-002 MANIFEST-PLAN-002",
@@ -104,7 +104,7 @@ VALID_BUNDLES = (
          "/policy/allow/env": ["DEPLOY_TOKEN", "MODELS_KEY", "PATH"]}),
     ValidBundle("everything-allowed", "A '*' in each list of the policy", "MANIFEST-POLICY-002",
         {"/tasks/list/run": [["anything"], ["at"], ["all"]]}),
-    ValidBundle("lane", "A routed task, with only one agent that the policy allows",
+    ValidBundle("lane", "A task with `lane: auto`, and a policy that allows only one agent",
         "MANIFEST-PLAN-001 MANIFEST-PLAN-009",
         {"/agents": {"writer": {"adapters": {"capable": "script"}, "tier": "capable"}},
          "/tasks/draft": {"lane": "auto", "instruction": ["Write."]}}),
@@ -137,7 +137,7 @@ VALID_BUNDLES = (
             "/tasks/draft~1write~1write/instruction": ["Write ", {"need": "inputs.notes"}, " on 3 pages."],
             "/tasks/draft~1write~1write/needs": [
                 {"edge": "order", "task": "log"},
-                {"edge": "data", "as": "inputs.notes", "from": {"task": "log"}, "expects": [_TEXT, _ANYTHING]},
+                {"edge": "data", "as": "inputs.notes", "from": {"task": "log"}, "expects": [_STRING, _ANY]},
             ],
             "/tasks/end/needs": [{"edge": "data", "as": "draft", "from": {"task": "draft/sign"}}],
             "/waves": [["log"], ["draft/write/write"], ["draft/sign"], ["end"]],
@@ -146,7 +146,7 @@ VALID_BUNDLES = (
         "MANIFEST-SCHEMA-001 MANIFEST-SCHEMA-002 MANIFEST-PLAN-003", {"/bundle/0/path": "text.json"}),
     ValidBundle("secrets", "A secret that is referenced and passed on, but not stored",
         "MANIFEST-SECRET-001 MANIFEST-INPUT-001",
-        {"/inputs/token": {"schema": _TEXT, "secret": True},
+        {"/inputs/token": {"schema": _STRING, "secret": True},
          "/tasks/inner~1write/instruction": ["Use ", {"secret": "token"}, " and open."]}),
     ValidBundle("script", "Answers for tasks, instances, agents and checks", "MANIFEST-SCRIPT-001 MANIFEST-SCRIPT-002"),
     ValidBundle("inputs", "Inputs from the command line, the workflow and the plan's defaults", "MANIFEST-INPUT-001",

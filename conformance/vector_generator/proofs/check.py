@@ -8,7 +8,7 @@ from fake_ledger.files import OTHER_RUN, checkpoint_text
 from forum_conformance.note import read_public_key
 from vector_generator.forum_program import ForumProgram
 from vector_generator.proofs import check_malformed, check_paths, documents
-from vector_generator.proofs.documents import LARGEST, Proof, checkpoint_of_size
+from vector_generator.proofs.documents import MAX_SIZE, Proof, checkpoint_of_size
 from vector_generator.proofs.signing import KEY, OTHER_KEY
 from vector_generator.vector import Vector
 from vector_generator.vector_files import BadVector
@@ -21,20 +21,21 @@ VERIFIED_BY = (
 
 @dataclass(frozen=True, slots=True)
 class ProofCase:
-    """A proof to check. `given` are the other files that the request names, by member."""
+    """A proof to check, and the codes that the verifier must report."""
 
     name: str
     title: str
     proof: bytes
     codes: tuple[str, ...] = ()
-    given: Mapping[str, bytes] = field(default_factory=dict)
+    given_files: Mapping[str, bytes] = field(default_factory=dict)
+    """The contents of the other files that the request names, by member of the request."""
     derived_from: str | None = None
     mutation: str | None = None
     requirements: tuple[str, ...] = ("LEDGER-PROOF-001",)
 
 
 def _sized_cases() -> Iterator[ProofCase]:
-    for size in range(1, LARGEST + 1):
+    for size in range(1, MAX_SIZE + 1):
         proof = documents.proof_of_size(size)
         is_inclusion = proof["proof"] == "inclusion"
         yield _inclusion_case(proof["seq"], size) if is_inclusion else _consistency_case(proof["from_size"], size)
@@ -42,14 +43,12 @@ def _sized_cases() -> Iterator[ProofCase]:
 
 def _inclusion_case(seq: int, size: int) -> ProofCase:
     proof = documents.proof_bytes(documents.inclusion(seq, size))
-    return ProofCase(f"inclusion-{seq}-of-{size}", f"entry {seq} is among the first {size}", proof)
+    return ProofCase(f"inclusion-{seq}-of-{size}", f"an inclusion proof of entry {seq} for size {size}", proof)
 
 
 def _consistency_case(older: int, size: int) -> ProofCase:
     proof = documents.proof_bytes(documents.consistency(older, size))
-    return ProofCase(
-        f"consistency-{older}-to-{size}", f"the first {older} entries are a prefix of the first {size}", proof
-    )
+    return ProofCase(f"consistency-{older}-to-{size}", f"a consistency proof from size {older} to size {size}", proof)
 
 
 def _base_cases() -> Iterator[ProofCase]:
@@ -63,7 +62,7 @@ def _base_cases() -> Iterator[ProofCase]:
                 compact.replace(b'"size":7', b'"size":7.0').replace(b'"seq":5,', b'"seq":50e-1,'))  # fmt: skip
 
 
-def _broken() -> Iterator[ProofCase]:
+def _broken_cases() -> Iterator[ProofCase]:
     for row in [*check_malformed.ROWS, *check_paths.ROWS, *check_paths.sizes_near_powers()]:
         proof = row.change(row.base)
         data = proof if isinstance(proof, bytes) else documents.proof_bytes(proof)
@@ -159,7 +158,7 @@ def _two_faults() -> Iterator[ProofCase]:
                 checkpoint=other_run)  # fmt: skip
 
 
-def _given() -> Iterator[ProofCase]:
+def _cases_with_given_files() -> Iterator[ProofCase]:
     """Proofs with a given checkpoint, pin or key, which must agree with the proof."""
     yield from _consistent_files()
     yield from _contradicting_files()
@@ -171,7 +170,7 @@ def vectors(forum: ForumProgram) -> Iterator[Vector]:
     sized = list(_sized_cases())
     names = {case.name for case in sized}
     others = (case for case in _base_cases() if case.name not in names)
-    cases = [*sized, *others, *_broken(), *_given()]
+    cases = [*sized, *others, *_broken_cases(), *_cases_with_given_files()]
     for case in cases:
         for program, codes in (("the generator", _generator_codes(case)), ("forum", _forum_codes(case, forum))):
             if codes != sorted(case.codes):
@@ -180,15 +179,15 @@ def vectors(forum: ForumProgram) -> Iterator[Vector]:
 
 
 def _generator_codes(case: ProofCase) -> list[str]:
-    key = read_public_key(case.given["key"].decode()) if "key" in case.given else None
-    return documents.finding_codes(case.proof, case.given.get("checkpoint"), key, case.given.get("pin"))
+    key = read_public_key(case.given_files["key"].decode()) if "key" in case.given_files else None
+    return documents.finding_codes(case.proof, case.given_files.get("checkpoint"), key, case.given_files.get("pin"))
 
 
 def _forum_codes(case: ProofCase, forum: ForumProgram) -> list[str]:
     folder = forum.fresh_folder()
-    for name, content in {"input": case.proof, **case.given}.items():
+    for name, content in {"input": case.proof, **case.given_files}.items():
         (folder / name).write_bytes(content)
-    paths = {name: folder / name for name in ("input", *case.given)}
+    paths = {name: folder / name for name in ("input", *case.given_files)}
     answer = forum.ask("prove", action="check", **paths)
     if (answer["verdict"] == "valid") != (not answer["codes"]):
         raise BadVector(f"proofs/{case.name}", f"the verdict and the codes of forum contradict each other: {answer}")
@@ -202,10 +201,10 @@ def _vector(case: ProofCase) -> Vector:
         title=case.title,
         role="prove",
         requirements=case.requirements,
-        request={"action": "check", "input": "proof.json", **{name: files[name] for name in case.given}},
+        request={"action": "check", "input": "proof.json", **{name: files[name] for name in case.given_files}},
         expected={"verdict": "invalid" if case.codes else "valid", "codes": sorted(case.codes)},
         verified_by=VERIFIED_BY,
         derived_from=case.derived_from,
         mutation=case.mutation,
-        files={"proof.json": case.proof, **{files[name]: content for name, content in case.given.items()}},
+        files={"proof.json": case.proof, **{files[name]: content for name, content in case.given_files.items()}},
     )

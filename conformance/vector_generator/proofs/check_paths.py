@@ -25,13 +25,13 @@ def _with_last_digit_changed(node: str) -> str:
 
 
 def _other_root(proof: Proof) -> Proof:
-    """The proof with another root, and a checkpoint that agrees with it."""
-    other = root_of(6)
-    return {**proof, "root": other.hex(), "checkpoint": checkpoint_text(proof["size"], other).decode()}
+    """The proof with a different root, and a checkpoint that agrees with that root."""
+    root = root_of(6)
+    return {**proof, "root": root.hex(), "checkpoint": checkpoint_text(proof["size"], root).decode()}
 
 
-def _hex_path(found: list[bytes]) -> Path:
-    return [node.hex() for node in found]
+def _hex_path(nodes: list[bytes]) -> Path:
+    return [node.hex() for node in nodes]
 
 
 ROWS = (

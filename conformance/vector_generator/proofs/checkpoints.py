@@ -217,13 +217,13 @@ def _case(
     origin: str | None = None, is_keyed: bool = False, requirements: tuple[str, ...] = CHECKPOINT,
 ) -> Case:  # fmt: skip
     files: Files = {"ledger.jsonl": ledger_of(LINES), "checkpoint": content}
-    given = {"checkpoint": "checkpoint"}
+    members = {"checkpoint": "checkpoint"}
     if is_keyed:
         files["key.pub"] = KEY.public_text
-        given["key"] = "key.pub"
+        members["key"] = "key.pub"
     return Case(
         name=name, title=title, requirements=requirements, level=5, files=files,
-        found=((code, None),) if code else (), not_checked=NOT_CHECKED, given=given,
+        findings=((code, None),) if code else (), not_checked=NOT_CHECKED, request_members=members,
         derived_from=origin, mutation=mutation,
     )  # fmt: skip
 

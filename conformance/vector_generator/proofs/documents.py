@@ -13,7 +13,7 @@ from forum_conformance.note import Checkpoint, MalformedCheckpoint, PublicKey, i
 from forum_conformance.schemas import proof_validator
 from vector_generator.proofs import tree
 
-LARGEST = 70
+MAX_SIZE = 70
 EMPTY_ROOT = merkle_root([])
 
 Proof = dict[str, Any]
@@ -23,7 +23,7 @@ Proof = dict[str, Any]
 def lines() -> tuple[bytes, ...]:
     """The lines of an unsealed ledger of 70 entries: `run.opened`, then entries with one number each."""
     builder = RunBuilder()
-    for number in range(1, LARGEST):
+    for number in range(1, MAX_SIZE):
         builder.add("x-n", {"n": number})
     return tuple(lines_of(builder.record().entries))
 
@@ -77,19 +77,19 @@ def proof_bytes(proof: Mapping[str, Any]) -> bytes:
 def finding_codes(
     data: bytes, checkpoint: bytes | None = None, key: PublicKey | None = None, pin: bytes | None = None
 ) -> list[str]:
-    """The findings about a proof and the given checkpoint, pin and key."""
+    """The codes of all findings about a proof, compared with the given checkpoint, pin and key."""
     try:
         proof, own = _read(data)
     except (ValueError, KeyError):
         return ["L601"]
-    found = [] if _path_leads_to_root(proof) else ["L602"]
+    codes = [] if _path_leads_to_root(proof) else ["L602"]
     if key and checkpoint is None and not is_signed(own.text, own.signatures, key):
-        found.append("L510")
+        codes.append("L510")
     if checkpoint is not None:
-        found += _contradictions(proof, checkpoint, key, ("L508", "L509"))
+        codes += _contradictions(proof, checkpoint, key, ("L508", "L509"))
     if pin is not None:
-        found += _contradictions(proof, pin, None, ("L512", "L513"))
-    return sorted(set(found))
+        codes += _contradictions(proof, pin, None, ("L512", "L513"))
+    return sorted(set(codes))
 
 
 def _read(data: bytes) -> tuple[Proof, Checkpoint]:
@@ -115,16 +115,16 @@ def _is_in_range(proof: Proof) -> bool:
 
 
 def _path_leads_to_root(proof: Proof) -> bool:
-    path = [bytes.fromhex(found) for found in proof["path"]]
-    wanted = bytes.fromhex(proof["root"])
+    path = [bytes.fromhex(node) for node in proof["path"]]
+    root = bytes.fromhex(proof["root"])
     try:
         if proof["proof"] == "inclusion":
             line = leaf(proof["entry"].encode())
-            return tree.root_along(line, proof["seq"], proof["size"], path) == wanted
+            return tree.root_along(line, proof["seq"], proof["size"], path) == root
         older = bytes.fromhex(proof["from_root"])
         if proof["from_size"] == 0:
-            return older == EMPTY_ROOT and not path and (proof["size"] > 0 or wanted == EMPTY_ROOT)
-        return tree.roots_along(proof["from_size"], older, proof["size"], path) == (older, wanted)
+            return older == EMPTY_ROOT and not path and (proof["size"] > 0 or root == EMPTY_ROOT)
+        return tree.roots_along(proof["from_size"], older, proof["size"], path) == (older, root)
     except tree.BrokenPath:
         return False
 

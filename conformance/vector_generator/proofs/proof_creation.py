@@ -51,19 +51,19 @@ def _ledger(size: int) -> bytes:
 def _full_ledgers() -> Iterator[CreationRequest]:
     for size in CHECKPOINTS:
         yield CreationRequest(
-            f"checkpoint-creation-{size}", f"the checkpoint of {size} entries", "checkpoint", {"size": size},
+            f"checkpoint-creation-{size}", f"the checkpoint of size {size}", "checkpoint", {"size": size},
             _ledger(size), documents.checkpoint_of_size(size), requirements=("LEDGER-CHECKPOINT-001",
                 "LEDGER-TREE-001"),
         )  # fmt: skip
     for seq, size in INCLUSIONS:
         yield CreationRequest(
-            f"inclusion-creation-{seq}-of-{size}", f"the proof that entry {seq} is among the first {size}", "inclusion",
+            f"inclusion-creation-{seq}-of-{size}", f"the inclusion proof of entry {seq} for size {size}", "inclusion",
             {"seq": seq, "size": size}, _ledger(size), documents.proof_bytes(documents.inclusion(seq, size)),
         )  # fmt: skip
     for older, size in CONSISTENCIES:
         yield CreationRequest(
             f"consistency-creation-{older}-to-{size}",
-                f"the proof that the first {older} entries are a prefix of the first {size}",
+                f"the consistency proof from size {older} to size {size}",
             "consistency", {"from_size": older, "size": size}, _ledger(size),
             documents.proof_bytes(documents.consistency(older, size)),
         )  # fmt: skip
@@ -71,18 +71,18 @@ def _full_ledgers() -> Iterator[CreationRequest]:
 
 def _longer_ledgers() -> Iterator[CreationRequest]:
     """The ledger has more entries than the proof covers."""
-    whole = _ledger(9)
+    nine_entries = _ledger(9)
     checkpoint = ("LEDGER-CHECKPOINT-001", "LEDGER-TREE-001")
     yield CreationRequest("checkpoint-creation-5-of-9", "the checkpoint of the first five of nine entries",
         "checkpoint",
                 {"size": 5},
-                whole, documents.checkpoint_of_size(5), requirements=checkpoint)  # fmt: skip
-    yield CreationRequest("inclusion-creation-2-of-5-of-9", "the proof that entry 2 is among the first five of nine",
-        "inclusion",
-                {"seq": 2, "size": 5}, whole, documents.proof_bytes(documents.inclusion(2, 5)))  # fmt: skip
+                nine_entries, documents.checkpoint_of_size(5), requirements=checkpoint)  # fmt: skip
+    yield CreationRequest("inclusion-creation-2-of-5-of-9",
+                "the inclusion proof of entry 2 for the first five of nine entries", "inclusion",
+                {"seq": 2, "size": 5}, nine_entries, documents.proof_bytes(documents.inclusion(2, 5)))  # fmt: skip
     yield CreationRequest("consistency-creation-3-to-6-of-9",
-        "the proof that three entries are a prefix of the first six of nine",
-                "consistency", {"from_size": 3, "size": 6}, whole,
+        "the consistency proof from three entries to the first six of nine",
+                "consistency", {"from_size": 3, "size": 6}, nine_entries,
                 documents.proof_bytes(documents.consistency(3, 6)))  # fmt: skip
     yield CreationRequest("checkpoint-creation-with-a-torn-tail",
         "a torn tail is not a line, so the checkpoint does not cover it", "checkpoint",
@@ -110,13 +110,13 @@ def _refused() -> Iterator[CreationRequest]:
                   "no checkpoint is created for a ledger with an invalid chain",
                   "entry 1 was edited", "checkpoint", broken, size=3)  # fmt: skip
     yield refused("inclusion-of-seq-equal-to-size", "inclusion-creation-2-of-3",
-                  "entries are numbered from 0, so entry 3 is not among three",
+                  "entries are numbered from 0, so a ledger of three entries has no entry 3",
                   "entry 3 is requested", "inclusion", small, seq=3, size=3)  # fmt: skip
     yield refused("inclusion-beyond-the-size", "inclusion-creation-2-of-5-of-9",
                   "an entry beyond the covered entries",
                   "entry 7 is requested for the size 5", "inclusion", _ledger(9), seq=7, size=5)  # fmt: skip
     yield refused("inclusion-among-missing-entries", "inclusion-creation-2-of-3",
-                  "an entry among more entries than the ledger has",
+                  "an inclusion proof for more entries than the ledger has",
                   "four entries are requested", "inclusion", small, seq=2, size=4)  # fmt: skip
     yield refused("inclusion-in-an-empty-tree", "inclusion-creation-0-of-1", "no entry is included in an empty tree",
                   "zero entries are requested",
@@ -127,7 +127,7 @@ def _refused() -> Iterator[CreationRequest]:
     yield refused("consistency-backwards", "consistency-creation-3-to-4", "a ledger does not grow backwards",
                   "the sizes are swapped", "consistency", _ledger(4), from_size=4, size=3)  # fmt: skip
     yield refused("consistency-with-missing-entries", "consistency-creation-3-to-4",
-                  "a proof for more entries than the ledger has",
+                  "a consistency proof for more entries than the ledger has",
                   "five entries are requested", "consistency", _ledger(4), from_size=3, size=5)  # fmt: skip
 
 
@@ -139,12 +139,13 @@ def vectors(forum: ForumProgram) -> Iterator[Vector]:
 
 
 def _check(request: CreationRequest, forum: ForumProgram) -> None:
-    found = _created_by_forum(request, forum)
-    is_same = found == request.expected
-    if found is not None and request.expected is not None and request.action != "checkpoint":
-        is_same = json.loads(found) == json.loads(request.expected) and found == canonical(json.loads(found)) + b"\n"
+    created = _created_by_forum(request, forum)
+    is_same = created == request.expected
+    if created is not None and request.expected is not None and request.action != "checkpoint":
+        proof = json.loads(created)
+        is_same = proof == json.loads(request.expected) and created == canonical(proof) + b"\n"
     if not is_same:
-        raise BadVector(f"proofs/{request.name}", f"forum writes {found!r} instead of {request.expected!r}")
+        raise BadVector(f"proofs/{request.name}", f"forum writes {created!r} instead of {request.expected!r}")
 
 
 def _created_by_forum(request: CreationRequest, forum: ForumProgram) -> bytes | None:
@@ -167,7 +168,7 @@ def _check_signing(forum: ForumProgram) -> None:
 
 
 def _vector(request: CreationRequest) -> Vector:
-    is_made = request.expected is not None
+    is_created = request.expected is not None
     files = {"ledger.jsonl": request.ledger}
     if request.expected is not None:
         files["expected"] = request.expected
@@ -177,8 +178,8 @@ def _vector(request: CreationRequest) -> Vector:
         role="prove",
         requirements=request.requirements,
         request={"action": request.action, "input": "ledger.jsonl", **request.numbers},
-        expected={"verdict": "valid", "output": "expected"} if is_made else {"verdict": "invalid"},
-        verified_by=VERIFIED_BY if is_made else REFUSED,
+        expected={"verdict": "valid", "output": "expected"} if is_created else {"verdict": "invalid"},
+        verified_by=VERIFIED_BY if is_created else REFUSED,
         derived_from=request.derived_from,
         mutation=request.mutation,
         files=files,

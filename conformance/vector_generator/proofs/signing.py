@@ -5,6 +5,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 
+# The prime of the field, the order of the group and the constant of the curve (RFC 8032, section 5.1).
 P = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, P) % P
@@ -24,9 +25,9 @@ def _base_point() -> Point:
     return (x if x % 2 == 0 else P - x), y
 
 
-def _add(one: Point, other: Point) -> Point:
+def _add(first: Point, second: Point) -> Point:
     """The addition law of a twisted Edwards curve with a = -1."""
-    (x1, y1), (x2, y2) = one, other
+    (x1, y1), (x2, y2) = first, second
     product = D * x1 * x2 * y1 * y2
     x = (x1 * y2 + x2 * y1) * pow(1 + product, -1, P)
     y = (y1 * y2 + x1 * x2) * pow(1 - product, -1, P)
@@ -34,14 +35,15 @@ def _add(one: Point, other: Point) -> Point:
 
 
 def _multiply(factor: int) -> Point:
-    found: Point = (0, 1)
-    power = _base_point()
+    """The base point, multiplied by a factor."""
+    product: Point = (0, 1)
+    doubled = _base_point()
     while factor:
         if factor & 1:
-            found = _add(found, power)
-        power = _add(power, power)
+            product = _add(product, doubled)
+        doubled = _add(doubled, doubled)
         factor >>= 1
-    return found
+    return product
 
 
 def _encoded(point: Point) -> bytes:
@@ -49,7 +51,7 @@ def _encoded(point: Point) -> bytes:
     return (y | (x & 1) << 255).to_bytes(32, "little")
 
 
-def _number(*parts: bytes) -> int:
+def _hash_to_scalar(*parts: bytes) -> int:
     return int.from_bytes(hashlib.sha512(b"".join(parts)).digest(), "little") % ORDER
 
 
@@ -84,10 +86,10 @@ class SigningKey:
 
     def signature(self, text: bytes) -> bytes:
         scalar, prefix = self._secret()
-        nonce = _number(prefix, text)
+        nonce = _hash_to_scalar(prefix, text)
         point = _encoded(_multiply(nonce))
-        proof = (nonce + _number(point, self.public, text) * scalar) % ORDER
-        return point + proof.to_bytes(32, "little")
+        response = (nonce + _hash_to_scalar(point, self.public, text) * scalar) % ORDER
+        return point + response.to_bytes(32, "little")
 
     def line(self, text: bytes) -> bytes:
         """The signature line of a text."""

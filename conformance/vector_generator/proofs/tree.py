@@ -22,7 +22,7 @@ def split(size: int) -> int:
 
 
 def inclusion(seq: int, leaves: Sequence[bytes]) -> Hashes:
-    """PATH(m, D[n])."""
+    """The path from the leaf `seq` to the root: PATH(m, D[n])."""
     if len(leaves) == 1:
         return []
     half = split(len(leaves))
@@ -32,12 +32,12 @@ def inclusion(seq: int, leaves: Sequence[bytes]) -> Hashes:
 
 
 def consistency(size: int, leaves: Sequence[bytes]) -> Hashes:
-    """PROOF(m, D[n]). The RFC defines it for 0 < m <= n; the path from an empty tree is empty."""
+    """The path from the first `size` leaves to all: PROOF(m, D[n]), defined for 0 < m <= n. From none, it is empty."""
     return _subproof(size, leaves, is_known=True) if size else []
 
 
 def _subproof(size: int, leaves: Sequence[bytes], *, is_known: bool) -> Hashes:
-    """SUBPROOF(m, D[n], b)."""
+    """SUBPROOF(m, D[n], b), where b is `is_known`: whether the verifier has the root of the older tree."""
     if size == len(leaves):
         return [] if is_known else [merkle_root(leaves)]
     half = split(len(leaves))
@@ -69,8 +69,8 @@ def _roots(from_size: int, size: int, path: Sequence[bytes], known: bytes | None
     if from_size == size:
         if len(path) != (1 if known is None else 0):
             raise BrokenPath
-        found = path[0] if known is None else known
-        return found, found
+        root = path[0] if known is None else known
+        return root, root
     rest, sibling = _pop_sibling(path)
     half = split(size)
     if from_size <= half:

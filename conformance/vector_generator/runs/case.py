@@ -22,19 +22,18 @@ RUN_ID = "<the run's id>"
 
 @dataclass(frozen=True, slots=True)
 class EntryClaim:
-    """Claims that an entry exists, with this kind and these members of its data.
-
-    `at` is in milliseconds since the run started. `bodies` are bytes, texts, or members of JSON values; in a text,
-    RUN_ID means the id of the run.
-    """
+    """Claims that an entry of this kind with these members of its data exists. A field that is None is not compared."""
 
     kind: str
     data: ManifestPart = field(default_factory=dict)
     at: int | None = None
+    """The time in milliseconds since the run started."""
     causes: tuple[int, ...] | None = None
     actor: str | None = None
     bodies: ManifestPart = field(default_factory=dict)
+    """By name: bytes, a text, or members of a JSON object. In a text, RUN_ID means the id of the run."""
     salted: tuple[str, ...] = ()
+    """The names of bodies that are salted."""
     salts: Mapping[str, str] = field(default_factory=dict)
     """By the name of a salted body: the text after the run's id in the input of the salt's hash (RUN-VIRTUAL-002)."""
     absent: tuple[str, ...] = ()
@@ -67,7 +66,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Claims the wait of RUN-RETRY-002 before an attempt, after `n` attempts at the same step."""
+    """Claims the wait of RUN-RETRY-002 before an attempt; `n` is the number of earlier attempts at the same step."""
 
     task: str
     attempt: int
@@ -81,19 +80,20 @@ Claim = EntryClaim | Count | Kinds | Output | Backoff
 
 @dataclass(frozen=True, slots=True)
 class EarlierRun:
-    """A run directory that a request starts from: a run of the same bundle, truncated, then continued by requests.
+    """A run directory that a request starts from: a run of the same bundle, truncated, then continued by requests."""
 
-    `until` matches the last entry before the truncation; `torn` and `torn_bodies` are appended to the files. `then`
-    are the requests that continue the run. `workflow` is the workflow of the earlier run if it differs, and `request`
-    contains additional members of its request.
-    """
-
-    until: EntryClaim | None = None
-    torn: bytes = b""
-    torn_bodies: bytes = b""
-    then: tuple[ManifestPart, ...] = ()
+    last_entry: EntryClaim | None = None
+    """Matches the last entry that the truncation keeps. None keeps all entries."""
+    torn_line: bytes = b""
+    """Bytes that are appended to the ledger after the truncation."""
+    torn_body: bytes = b""
+    """Bytes that are appended to the archive after the truncation."""
+    next_requests: tuple[ManifestPart, ...] = ()
+    """The requests that continue the run."""
     workflow: ManifestPart | None = None
+    """The workflow of this run, if it differs from the case's."""
     request: ManifestPart = field(default_factory=dict)
+    """Additional members of the request that starts this run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Case:
     workflow: ManifestPart
     claims: tuple[Claim, ...] = ()
     status: str | None = "passed"
-    """None for a request that is refused."""
+    """The final status of the run. None if the request is refused."""
     codes: tuple[str, ...] = ()
     derived_from: str | None = None
     change: str | None = None
@@ -123,8 +123,11 @@ class Case:
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Files next to the workflow, in the vector's folder."""
     before: EarlierRun | None = None
+    """The run that the request continues. This field and the next two have the names of members of the request."""
     base: EarlierRun | None = None
+    """The run whose results are reused."""
     cache: EarlierRun | None = None
+    """The run that serves as the result cache."""
     damage: Damage | None = None
     """Damage to the run directory that the request starts from."""
 
@@ -143,9 +146,9 @@ def workflow(
     policy: ManifestPart | None = None,
     inputs: ManifestPart | None = None,
     outputs: ManifestPart | None = None,
-    given: ManifestPart | None = None,
+    input_values: ManifestPart | None = None,
 ) -> ManifestPart:
-    """A workflow in one document. `given` are the values of its inputs."""
+    """A workflow in one document. `inputs` are the inputs of its plan, `input_values` their values."""
     plan: dict[str, Any] = {} if inputs is None else {"inputs": inputs}
     plan["tasks"] = tasks
     if outputs is not None:
@@ -153,8 +156,8 @@ def workflow(
     parts = {"metadata": {"name": "run"}, "roster": {"adapters": adapters or ADAPTERS, "agents": agents or AGENTS}}
     head: dict[str, Any] = {"apiVersion": "forum/v1", "kind": "Workflow", **parts}
     head["policy"] = {"allow": {"commands": COMMANDS}, **(policy or {})}
-    if given is not None:
-        head["inputs"] = given
+    if input_values is not None:
+        head["inputs"] = input_values
     return {**head, "plan": plan, "script": {"answers": answers}}
 
 

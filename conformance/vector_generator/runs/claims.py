@@ -22,8 +22,8 @@ def check(claims: Iterable[Claim], files: Files) -> None:
         if isinstance(claim, EntryClaim):
             seq = find(run, claim, seq) + 1
         elif isinstance(claim, Count):
-            found = sum(_matches(run, number, EntryClaim(claim.kind, claim.data)) for number in range(len(run.entries)))
-            _require(found == claim.number, f"expected {claim}, found {found}", run)
+            count = sum(_matches(run, number, EntryClaim(claim.kind, claim.data)) for number in range(len(run.entries)))
+            _require(count == claim.number, f"expected {claim}, found {count}", run)
         elif isinstance(claim, Kinds):
             _require(_kinds(run) == list(claim.kinds), f"the kinds are {_kinds(run)}", run)
         elif isinstance(claim, Backoff):
@@ -32,29 +32,29 @@ def check(claims: Iterable[Claim], files: Files) -> None:
             _check_output(claim, files)
 
 
-def find(run: RecordedRun, wanted: EntryClaim, start: int = 0) -> int:
+def find(run: RecordedRun, claim: EntryClaim, start: int = 0) -> int:
     """The seq of the first entry from `start` that matches a claim."""
     for seq in range(start, len(run.entries)):
-        if _matches(run, seq, wanted):
+        if _matches(run, seq, claim):
             return seq
-    _require(False, f"no entry from {start} on matches {wanted}", run)
+    _require(False, f"no entry from {start} on matches {claim}", run)
     raise AssertionError
 
 
-def _matches(run: RecordedRun, seq: int, wanted: EntryClaim) -> bool:
+def _matches(run: RecordedRun, seq: int, claim: EntryClaim) -> bool:
     entry = run.entries[seq]
-    if entry["kind"] != wanted.kind or not _contains(entry["data"], wanted.data):
+    if entry["kind"] != claim.kind or not _contains(entry["data"], claim.data):
         return False
-    if wanted.at is not None and run.at_ms(seq) != wanted.at:
+    if claim.at is not None and run.at_ms(seq) != claim.at:
         return False
-    if wanted.causes is not None and tuple(entry["causes"]) != wanted.causes:
+    if claim.causes is not None and tuple(entry["causes"]) != claim.causes:
         return False
-    if wanted.actor is not None and entry["actor"] != wanted.actor:
+    if claim.actor is not None and entry["actor"] != claim.actor:
         return False
-    named = {*entry["data"], *entry["bodies"]}
-    is_salted = all("salted" in entry["bodies"].get(name, {}) for name in wanted.salted)
-    is_salted = is_salted and all(_has_salt(run, entry, *item) for item in wanted.salts.items())
-    return is_salted and named.isdisjoint(wanted.absent) and _has_bodies(run, entry, wanted.bodies)
+    names = {*entry["data"], *entry["bodies"]}
+    is_salted = all("salted" in entry["bodies"].get(name, {}) for name in claim.salted)
+    is_salted = is_salted and all(_has_salt(run, entry, *item) for item in claim.salts.items())
+    return is_salted and names.isdisjoint(claim.absent) and _has_bodies(run, entry, claim.bodies)
 
 
 def _has_salt(run: RecordedRun, entry: Mapping[str, Any], name: str, number: str) -> bool:

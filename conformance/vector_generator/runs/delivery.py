@@ -93,13 +93,13 @@ _INNER: ManifestPart = {
 }
 
 
-_CUT_TWICE = replace(
+_CUT_AND_RETRIED = replace(
     replace(_CUT, "script", "answers", 1, to={"task": "use", "attempt": 1, "output": "no"}),
     "policy", "retry", to={"attempts": 2},
 )  # fmt: skip
 
 
-_CUT_TWICE = replace(_CUT_TWICE, "script", "answers", 2, to={"output": 1})
+_CUT_TWICE = replace(_CUT_AND_RETRIED, "script", "answers", 2, to={"output": 1})
 
 
 _CUT_BLOCK = block("log", "log", "12345", "truncated: first 5 of 10 bytes ")

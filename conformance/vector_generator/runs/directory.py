@@ -20,8 +20,8 @@ def read_directory(folder: Path) -> dict[str, bytes]:
     """The files that the suite compares: ledger, bodies, wave plan and outputs."""
     main_files = [folder / name for name in (LEDGER, BODIES, PLAN)]
     outputs = sorted((folder / OUTPUTS).iterdir()) if (folder / OUTPUTS).is_dir() else []
-    found = [path for path in [*main_files, *outputs] if path.is_file()]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    existing = [path for path in [*main_files, *outputs] if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in existing}
 
 
 def write_directory(folder: Path, files: Files) -> None:
@@ -54,15 +54,15 @@ def read_run(files: Files) -> RecordedRun:
     return RecordedRun(tuple(json.loads(line) for line in lines), bodies)
 
 
-def truncate(files: Files, entries: int, torn: bytes = b"", torn_bodies: bytes = b"") -> dict[str, bytes]:
-    """The files of a process that was killed after this many entries, with half-written tails."""
+def truncate(files: Files, entries: int, torn_line: bytes = b"", torn_body: bytes = b"") -> dict[str, bytes]:
+    """The run directory of a process that was killed after this many entries, followed by half-written tails."""
     lines = files[LEDGER].split(b"\n")[:entries]
     referenced = {body["digest"] for line in lines for body in json.loads(line)["bodies"].values()}
     ends = [
         member.end for member in scan(io.BytesIO(files[BODIES])).members if (member.place or ("", ""))[1] in referenced
     ]
-    ledger = b"".join(line + b"\n" for line in lines) + torn
-    main_files = {LEDGER: ledger, BODIES: files[BODIES][: max(ends)] + torn_bodies, PLAN: files[PLAN]}
+    ledger = b"".join(line + b"\n" for line in lines) + torn_line
+    main_files = {LEDGER: ledger, BODIES: files[BODIES][: max(ends)] + torn_body, PLAN: files[PLAN]}
     answers = {json.loads(line)["data"]["output"] for line in lines if b'"kind":"answer.given"' in line}
     outputs = {name: data for name, data in files.items() if name.startswith(f"{OUTPUTS}/")}
     return main_files | {name: data for name, data in outputs.items() if Path(name).stem in answers}

@@ -8,7 +8,7 @@ from typing import Any
 from forum_conformance.canonical import form
 from vector_generator.runs.directory import PLAN, Files, RecordedRun, read_run
 
-_WORK = ("instruction", "run", "output", "done_when", "accept")
+_WORK_FIELDS = ("instruction", "run", "output", "done_when", "accept")
 _IGNORED_SETTINGS = {"api_key_env", "connect_timeout_ms", "prices", "proxy_env", "stream", "timeout_ms"}
 
 
@@ -22,10 +22,10 @@ def wrong_fingerprints(files: Files) -> list[str]:
 def _fingerprint(plan: Mapping[str, Any], run: RecordedRun, start: Mapping[str, Any]) -> str:
     unit = start["data"]["task"]
     task = plan["tasks"].get(unit) or plan["tasks"][unit.rpartition("[")[0]]
-    before = [entry for entry in run.entries[: start["seq"]] if entry["data"].get("task") == unit]
-    work = {name: task[name] for name in _WORK if name in task}
+    earlier = [entry for entry in run.entries[: start["seq"]] if entry["data"].get("task") == unit]
+    work = {name: task[name] for name in _WORK_FIELDS if name in task}
     agent = task.get("agent")
-    for entry in before:
+    for entry in earlier:
         if entry["kind"] == "gate.decided" and "edited" in entry["bodies"]:
             work["instruction"] = [run.bodies[entry["bodies"]["edited"]["digest"]].decode()]
         elif entry["kind"] == "route.decided":
@@ -33,7 +33,7 @@ def _fingerprint(plan: Mapping[str, Any], run: RecordedRun, start: Mapping[str, 
     lines = [form(work), _worker(plan, agent, _tiers(plan, task, agent))]
     judges = (check["agent"] for check in task.get("accept", ()) if "agent" in check)
     lines += [_worker(plan, judge, [plan["agents"][judge]["tier"]]) for judge in judges]
-    lines += [form(value) for value in sorted(_values(before))]
+    lines += [form(value) for value in sorted(_values(earlier))]
     return hashlib.sha256(b"\n".join(lines)).hexdigest()
 
 
@@ -54,10 +54,10 @@ def _worker(plan: Mapping[str, Any], agent: str, tiers: list[str]) -> bytes:
     return hashlib.sha256(form(worker)).hexdigest().encode()
 
 
-def _values(before: list[Mapping[str, Any]]) -> Iterator[list[Any]]:
+def _values(earlier: list[Mapping[str, Any]]) -> Iterator[list[Any]]:
     """The name, digest, type and truncated size of each delivered value."""
-    cuts = {entry["data"]["as"]: entry["data"]["kept_bytes"] for entry in before if entry["kind"] == "context.cut"}
-    for entry in before:
+    cuts = {entry["data"]["as"]: entry["data"]["kept_bytes"] for entry in earlier if entry["kind"] == "context.cut"}
+    for entry in earlier:
         if entry["kind"] == "edge.delivered":
             name, body = entry["data"]["as"], entry["bodies"]["value"]
             digest = f"{entry['run']}/{entry['seq']}" if "salted" in body else body["digest"]

@@ -207,7 +207,7 @@ CASES: tuple[Case, ...] = (
             entry("run.sealed", 2000, status="passed"),
         ),
         request={"action": "resume"},
-        before=EarlierRun(then=(_APPROVE,)),
+        before=EarlierRun(next_requests=(_APPROVE,)),
     ),
     Case(
         "resume-after-a-rejection",
@@ -223,7 +223,7 @@ CASES: tuple[Case, ...] = (
         derived_from="resume-after-an-approval",
         change="the person rejects",
         request={"action": "resume"},
-        before=EarlierRun(then=(_REJECT,)),
+        before=EarlierRun(next_requests=(_REJECT,)),
     ),
     Case(
         "resume-after-an-approval-before-the-deadline",
@@ -232,7 +232,7 @@ CASES: tuple[Case, ...] = (
         _GATE_WITH_DEADLINE,
         (_decision("approved", "person", 1000), entry("run.resumed", 1000), entry("run.sealed", 2000, status="passed")),
         request={"action": "resume"},
-        before=EarlierRun(until=_PAUSED, then=(_APPROVE,)),
+        before=EarlierRun(last_entry=_PAUSED, next_requests=(_APPROVE,)),
     ),
     Case(
         "resume-at-an-undecided-gate",
@@ -272,7 +272,7 @@ CASES: tuple[Case, ...] = (
             Count(1, "run.paused"),
         ),
         request={"action": "resume"},
-        before=EarlierRun(until=_PAUSED),
+        before=EarlierRun(last_entry=_PAUSED),
     ),
     Case(
         "resume-after-an-edit",
@@ -296,7 +296,7 @@ CASES: tuple[Case, ...] = (
             EntryClaim("task.finished", {}, bodies={"output": "edited"}, salts={"output": "resumed/7/1"}),
         ),
         request={"action": "resume"},
-        before=EarlierRun(then=(_EDIT,)),
+        before=EarlierRun(next_requests=(_EDIT,)),
     ),
     Case(
         "resume-after-an-edit-and-a-rejection",
@@ -308,7 +308,7 @@ CASES: tuple[Case, ...] = (
         derived_from="resume-after-an-edit",
         change="the person rejects",
         request={"action": "resume"},
-        before=EarlierRun(then=({**_EDIT, "decision": "rejected"},)),
+        before=EarlierRun(next_requests=({**_EDIT, "decision": "rejected"},)),
     ),
     Case(
         "decide-without-an-open-gate",
@@ -332,7 +332,7 @@ CASES: tuple[Case, ...] = (
         derived_from="decide",
         change="the gate is already decided",
         request=_APPROVE,
-        before=EarlierRun(then=(_APPROVE,)),
+        before=EarlierRun(next_requests=(_APPROVE,)),
     ),
     Case(
         "decide-with-an-edit-for-a-program",
@@ -389,6 +389,6 @@ CASES: tuple[Case, ...] = (
         derived_from="redact",
         change="the request is repeated",
         request=_REDACT,
-        before=EarlierRun(then=(_REDACT,)),
+        before=EarlierRun(next_requests=(_REDACT,)),
     ),
 )

@@ -40,7 +40,7 @@ _ROUTED = workflow(
     [{"agent": "cook", "output": "soup"}, {"output": "bread"}],
     agents=_TEAM,
     inputs={"food": {"type": "string"}},
-    given={"food": "two"},
+    input_values={"food": "two"},
 )
 _ONE_CANDIDATE = replace(
     replace(_ROUTED, "roster", "agents", "baker", "adapter", to="shell"),

@@ -39,7 +39,7 @@ _DETAILED_SCHEMA = workflow(
 
 
 def _parsed_claims(reply: str, output: bytes, bytes_: int) -> tuple[Claim, ...]:
-    """Claims about a parsed reply, which is recorded in addition to the output and counted without its line end."""
+    """Claims about a parsed reply: it is recorded beside the output, and counted without its trailing newline."""
     return (
         EntryClaim(
             "task.finished",
@@ -175,7 +175,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "reply-with-cr-lf",
-        "CR LF is one line end",
+        "CR LF is one newline",
         ("RUN-READ-001",),
         _with_reply(_WITHOUT_SCHEMA, "said\r\n"),
         (EntryClaim("task.finished", {"usage": {"output_bytes": 4}}, bodies={"output": "said"}),),

@@ -119,16 +119,16 @@ _INTERRUPTIONS: dict[str, tuple[str, EntryClaim, tuple[Claim, ...]]] = {
 
 
 def _interruption_cases() -> Iterator[Case]:
-    for name, (when, until, claims) in _INTERRUPTIONS.items():
+    for name, (when, last_entry, claims) in _INTERRUPTIONS.items():
         lost = ("RUN-LOST-001",) if name in ("a-call", "an-instance", "a-check") else ()
         yield Case(
             f"resume-after-{name}",
             f"A run whose process was killed {when} is resumed from there",
             ("RUN-RESUME-001", "RUN-RESUME-002", "RUN-VIRTUAL-007", *lost),
             _MANY_KINDS,
-            (until, entry("run.resumed"), *claims, entry("run.sealed", status="passed"), Output("sum.json", b"2")),
+            (last_entry, entry("run.resumed"), *claims, entry("run.sealed", status="passed"), Output("sum.json", b"2")),
             request=_RESUME,
-            before=EarlierRun(until=until),
+            before=EarlierRun(last_entry=last_entry),
         )
 
 
@@ -192,7 +192,7 @@ CASES: tuple[Case, ...] = (
         derived_from="resume-after-a-reply",
         change="the calls of the instances fail",
         request=_RESUME,
-        before=EarlierRun(until=entry("task.finished", task="find")),
+        before=EarlierRun(last_entry=entry("task.finished", task="find")),
     ),
     Case(
         "lost-and-retried",
@@ -208,7 +208,7 @@ CASES: tuple[Case, ...] = (
             entry("run.sealed", 6000, status="passed"),
         ),
         request=_RESUME,
-        before=EarlierRun(until=_B_STARTED),
+        before=EarlierRun(last_entry=_B_STARTED),
     ),
     Case(
         "lost-and-not-retried",
@@ -227,7 +227,7 @@ CASES: tuple[Case, ...] = (
         derived_from="lost-and-retried",
         change="a lost attempt fails",
         request=_RESUME,
-        before=EarlierRun(until=_B_STARTED),
+        before=EarlierRun(last_entry=_B_STARTED),
     ),
     Case(
         "lost-in-two-processes",
@@ -240,7 +240,7 @@ CASES: tuple[Case, ...] = (
             entry("run.sealed", status="passed"),
         ),
         request=_RESUME,
-        before=EarlierRun(until=entry("task.started", task="do")),
+        before=EarlierRun(last_entry=entry("task.started", task="do")),
     ),
     Case(
         "resume-during-a-wait",
@@ -249,7 +249,7 @@ CASES: tuple[Case, ...] = (
         _BACKOFF,
         (entry("run.resumed", 1000), Backoff("do", 2, 1, 10_000), entry("task.ended", task="do", state="passed")),
         request=_RESUME,
-        before=EarlierRun(until=entry("task.finished", task="do")),
+        before=EarlierRun(last_entry=entry("task.finished", task="do")),
     ),
     Case(
         "resume-during-a-wait-and-fail",
@@ -265,7 +265,7 @@ CASES: tuple[Case, ...] = (
         derived_from="resume-during-a-wait",
         change="every attempt fails",
         request=_RESUME,
-        before=EarlierRun(until=entry("task.finished", task="do")),
+        before=EarlierRun(last_entry=entry("task.finished", task="do")),
     ),
     Case(
         "resume-after-the-wall-time",
@@ -281,7 +281,7 @@ CASES: tuple[Case, ...] = (
         derived_from="resume-during-a-wait",
         change="the wall budget is two seconds",
         request=_RESUME,
-        before=EarlierRun(until=entry("task.finished", task="do")),
+        before=EarlierRun(last_entry=entry("task.finished", task="do")),
     ),
     Case(
         "resume-a-partial-run",
@@ -296,7 +296,7 @@ CASES: tuple[Case, ...] = (
         ),
         request={"action": "resume", "from": ["b"]},
         base=EarlierRun(),
-        before=EarlierRun(until=entry("task.ended", task="a"), request={"from": ["b"], "base": "base"}),
+        before=EarlierRun(last_entry=entry("task.ended", task="a"), request={"from": ["b"], "base": "base"}),
     ),
     Case(
         "resume-with-a-torn-tail",
@@ -310,7 +310,9 @@ CASES: tuple[Case, ...] = (
             entry("run.sealed", status="passed"),
         ),
         request=_RESUME,
-        before=EarlierRun(until=entry("task.finished", task="do"), torn=_INCOMPLETE_LINE, torn_bodies=_INCOMPLETE_BODY),
+        before=EarlierRun(
+            last_entry=entry("task.finished", task="do"), torn_line=_INCOMPLETE_LINE, torn_body=_INCOMPLETE_BODY
+        ),
     ),
     Case(
         "resume-a-sealed-run",
@@ -334,7 +336,7 @@ CASES: tuple[Case, ...] = (
         derived_from="resume-during-a-wait",
         change="a number in the ledger was changed",
         request=_RESUME,
-        before=EarlierRun(until=entry("task.finished", task="do")),
+        before=EarlierRun(last_entry=entry("task.finished", task="do")),
         damage=Damage("ledger.jsonl", b'"output_bytes":66560', b'"output_bytes":66561'),
     ),
     Case(
@@ -347,7 +349,7 @@ CASES: tuple[Case, ...] = (
         derived_from="resume-during-a-wait",
         change="a byte of the prompt was changed",
         request=_RESUME,
-        before=EarlierRun(until=entry("task.finished", task="do")),
+        before=EarlierRun(last_entry=entry("task.finished", task="do")),
         damage=Damage("bodies.tar", b'"text":"Do it."', b'"text":"Do is."'),
     ),
     Case(

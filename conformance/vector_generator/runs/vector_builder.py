@@ -9,7 +9,7 @@ from forum_conformance.judge import judge
 from vector_generator.forum_program import ForumProgram
 from vector_generator.runs.case import Case, EarlierRun, manifest_bytes
 from vector_generator.runs.claims import ClaimError, check, find
-from vector_generator.runs.directory import Files, read_directory, read_run, truncate, write_directory
+from vector_generator.runs.directory import RUN_START, Files, read_directory, read_run, truncate, write_directory
 from vector_generator.runs.fingerprint import wrong_fingerprints
 from vector_generator.vector import Vector
 from vector_generator.vector_files import BadVector
@@ -18,7 +18,7 @@ AREA = "runs"
 WORKFLOW = "bundle/workflow.json"
 EXPECTED = "expected"
 _PATHS = ("inputs", "script", "base", "cache")
-_UNSEALED = ("paused",)
+_UNSEALED_STATUSES = ("paused",)
 
 
 def vector_of(case: Case, forum: ForumProgram) -> Vector:
@@ -38,9 +38,9 @@ class _VectorBuilder:
 
     def build(self) -> Vector:
         case = self._case
-        for name, start in (("base", case.base), ("cache", case.cache), ("before", case.before)):
-            if start is not None:
-                self._add_run(name, start)
+        for name, earlier in (("base", case.base), ("cache", case.cache), ("before", case.before)):
+            if earlier is not None:
+                self._add_run(name, earlier)
         write_directory(self._folder, self._files)
         results = [self._perform(number) for number in (1, 2)]
         if results[0] != results[1]:
@@ -66,9 +66,9 @@ class _VectorBuilder:
             files=self._files,
         )
 
-    def _add_run(self, name: str, start: EarlierRun) -> None:
+    def _add_run(self, name: str, earlier: EarlierRun) -> None:
         """Add the run directory that the request names to the vector's files."""
-        files = _earlier_run(start, self._case.workflow, self._files, self._forum)
+        files = _earlier_run(earlier, self._case.workflow, self._files, self._forum)
         damage = self._case.damage
         if damage is not None and name != "cache":
             if files[damage.file].count(damage.old) != 1:
@@ -104,16 +104,16 @@ class _VectorBuilder:
         folder = self._forum.fresh_folder()
         write_directory(folder, files)
         report = judge(folder)
-        wanted = ["L501"] if self._case.status in _UNSEALED else []
+        expected = ["L501"] if self._case.status in _UNSEALED_STATUSES else []
         codes = report.findings.codes()
-        if codes != wanted:
-            raise ClaimError(f"the judge reports {codes} instead of {wanted}")
+        if codes != expected:
+            raise ClaimError(f"the judge reports {codes} instead of {expected}")
 
     def _verified_by(self) -> str:
         case = self._case
         if case.status is None:
             return "requested twice; both requests are refused, and nothing is written"
-        verdict = "incomplete, only because it is not sealed" if case.status in _UNSEALED else "valid"
+        verdict = "incomplete, only because it is not sealed" if case.status in _UNSEALED_STATUSES else "valid"
         number = len(case.claims)
         claims_text = f"{number} claims" if number != 1 else "one claim"
         claims_text += " about its entries, written by hand, " + ("are met" if number != 1 else "is met")
@@ -124,32 +124,36 @@ class _VectorBuilder:
 def _check_identity(files: Files) -> None:
     """Check the start time and the id of the run (RUN-VIRTUAL-001)."""
     opened = read_run(files).entries[0]
-    moment = (946_684_800_000).to_bytes(6)
+    start_ms = int(RUN_START.timestamp() * 1_000).to_bytes(6)
     random_bytes = bytearray(bytes.fromhex(opened["data"]["wave_plan"])[:10])
     random_bytes[0] = random_bytes[0] & 0x0F | 0x70
     random_bytes[2] = random_bytes[2] & 0x3F | 0x80
-    wanted = {
+    expected = {
         "at": "2000-01-01T00:00:00.000000Z",
-        "run": str(UUID(bytes=moment + bytes(random_bytes))),
+        "run": str(UUID(bytes=start_ms + bytes(random_bytes))),
         "mode": "deterministic",
         "implementation": {"name": "deterministic", "version": "1"},
     }
-    found = {**opened, **opened["data"]}
-    if any(found[name] != value for name, value in wanted.items()):
-        raise ClaimError(f"the first entry of a deterministic run must contain {wanted}")
+    members = {**opened, **opened["data"]}
+    if any(members[name] != value for name, value in expected.items()):
+        raise ClaimError(f"the first entry of a deterministic run must contain {expected}")
 
 
-def _earlier_run(start: EarlierRun, workflow: Mapping[str, Any], files: Files, forum: ForumProgram) -> dict[str, bytes]:
+def _earlier_run(
+    earlier: EarlierRun, workflow: Mapping[str, Any], files: Files, forum: ForumProgram
+) -> dict[str, bytes]:
     folder = forum.fresh_folder()
-    write_directory(folder, {**files, WORKFLOW: manifest_bytes(start.workflow or workflow)})
+    write_directory(folder, {**files, WORKFLOW: manifest_bytes(earlier.workflow or workflow)})
     output = folder / "output"
-    _perform_or_fail(forum, folder, {"action": "run", **start.request}, output)
-    if start.until is not None:
+    _perform_or_fail(forum, folder, {"action": "run", **earlier.request}, output)
+    if earlier.last_entry is not None:
         written = read_directory(output)
-        truncated = truncate(written, find(read_run(written), start.until) + 1, start.torn, start.torn_bodies)
+        truncated = truncate(
+            written, find(read_run(written), earlier.last_entry) + 1, earlier.torn_line, earlier.torn_body
+        )
         output = folder / "truncate"
         write_directory(output, truncated)
-    for request in start.then:
+    for request in earlier.next_requests:
         _perform_or_fail(forum, folder, request, output)
     return read_directory(output)
 

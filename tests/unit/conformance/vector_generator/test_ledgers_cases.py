@@ -44,17 +44,17 @@ def test_the_first_bad_seq_is_the_smallest_of_all_findings() -> None:
 
 def test_every_code_of_the_specification_is_alone_in_some_case() -> None:
     codes = set(re.findall(r"\bL[1-5][0-9]{2}\b", LEDGER_PAGE.read_text(encoding="utf-8")))
-    codes_by_case = [{code for code, _ in case.found} for case in cases()]
+    codes_by_case = [{code for code, _ in case.findings} for case in cases()]
 
     assert {code for code in codes if {code} not in codes_by_case} == set()
 
 
 def test_names_are_unique_and_negative_cases_derive_from_positive_ones() -> None:
     found = list(cases())
-    positive = {f"ledger/{case.name}" for case in found if not case.found}
+    positive = {f"ledger/{case.name}" for case in found if not case.findings}
 
     assert len({case.name for case in found}) == len(found)
-    assert {case.derived_from for case in found if case.found} <= positive
+    assert {case.derived_from for case in found if case.findings} <= positive
 
 
 def test_the_worked_example_has_the_entries_of_the_specification() -> None:

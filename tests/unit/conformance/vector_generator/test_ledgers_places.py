@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema_rs
 
 from vector_generator.ledgers.area import cases
-from vector_generator.ledgers.level1_kinds import PLACES
+from vector_generator.ledgers.level1_kinds import EXAMPLE_ENTRIES
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "schemas" / "v1" / "entry.schema.json").read_text(encoding="utf-8"))
 TESTED_KEYWORDS = frozenset(
@@ -60,7 +60,7 @@ def refused_entries() -> list[Any]:
     return [
         json.loads(case.files["run/ledger.jsonl"].split(b"\n")[seq or 0])
         for case in cases()
-        for code, seq in case.found
+        for code, seq in case.findings
         if code == "L105"
     ]
 
@@ -78,5 +78,5 @@ def test_every_kind_has_cases_with_a_missing_fact_an_extra_fact_and_an_extra_bod
     names = {case.name for case in cases()}
     variants = ("without-a-fact", "with-an-extra-fact", "with-an-extra-body")
 
-    assert set(PLACES) == kinds
+    assert set(EXAMPLE_ENTRIES) == kinds
     assert {f"{kind.replace('.', '-')}-{variant}" for kind in kinds for variant in variants} <= names
