@@ -2,7 +2,7 @@
 
 import json
 
-from wrong.detection import RECORD, caught_by, wrong_implementations
+from wrong.detection import CAUGHT_FILE, detecting_vectors, wrong_implementations
 
-record = {wrong.name: caught_by(wrong) for wrong in wrong_implementations()}
-RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+record = {wrong.name: detecting_vectors(wrong) for wrong in wrong_implementations()}
+CAUGHT_FILE.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

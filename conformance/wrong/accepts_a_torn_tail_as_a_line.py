@@ -11,14 +11,14 @@ from forum_conformance.lines import Lines
 from forum_conformance.program.patch import replace
 from forum_conformance.program.serve import JUDGE, main
 
-begin_correctly = Lines.__init__
+init_correctly = Lines.__init__
 
 
-def begin(lines: Lines, stream: BinaryIO) -> None:
+def init(lines: Lines, stream: BinaryIO) -> None:
     content = stream.read()
-    ended = content if not content or content.endswith(b"\n") else content + b"\n"
-    begin_correctly(lines, io.BytesIO(ended))
+    has_torn_tail = bool(content) and not content.endswith(b"\n")
+    init_correctly(lines, io.BytesIO(content + b"\n" if has_torn_tail else content))
 
 
-replace(Lines, "__init__", begin)
+replace(Lines, "__init__", init)
 sys.exit(main(JUDGE))

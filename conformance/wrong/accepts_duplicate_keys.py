@@ -19,10 +19,10 @@ from forum_conformance.program.serve import JUDGE, main
 
 
 def read_entry(line: Line) -> Entry | Finding:
-    found = read_correctly(line)
-    if isinstance(found, Finding) and found.code == "L104" and has_duplicates(line.content or b""):
+    result = read_correctly(line)
+    if isinstance(result, Finding) and result.code == "L104" and has_duplicates(line.content or b""):
         return read_correctly(with_(line, content=canonical.form(json.loads(line.content or b""))))
-    return found
+    return result
 
 
 def has_duplicates(content: bytes) -> bool:

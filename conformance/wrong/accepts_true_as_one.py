@@ -14,7 +14,7 @@ from forum_conformance.program.patch import replace
 from forum_conformance.program.serve import JUDGE, main
 
 
-def be(_: Any, expected: Any, instance: Any, __: Any) -> Iterator[ValidationError]:
+def check_const(_: Any, expected: Any, instance: Any, __: Any) -> Iterator[ValidationError]:
     if instance != expected:
         yield ValidationError(f"{instance!r} is not {expected!r}")
 
@@ -24,5 +24,5 @@ def is_integer(_: Any, instance: Any) -> bool:
 
 
 types = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
-replace(schemas, "_Validator", schemas._extend(schemas._Validator, {"const": be}, type_checker=types))
+replace(schemas, "_Validator", schemas._extend(schemas._Validator, {"const": check_const}, type_checker=types))
 sys.exit(main(JUDGE))

@@ -16,23 +16,23 @@ from forum_conformance.program.patch import replace
 from forum_conformance.program.serve import JUDGE, main
 
 check_correctly = Chain.check
-untidy: dict[bytes, Entry] = {}
+noncanonical_entries: dict[bytes, Entry] = {}
 
 
 def read_entry(line: Line) -> Entry | Finding:
-    found = read_correctly(line)
-    if isinstance(found, Finding) and found.code == "L104":
-        untidy[line.hash] = json.loads(line.content or b"")
-    return found
+    result = read_correctly(line)
+    if isinstance(result, Finding) and result.code == "L104":
+        noncanonical_entries[line.hash] = json.loads(line.content or b"")
+    return result
 
 
 def check(chain: Chain, number: int, line_hash: bytes, entry: Entry | None) -> None:
     check_correctly(chain, number, line_hash, entry)
-    before = untidy.pop(line_hash, None)
-    if before is not None:
-        chain.run = chain.run or before["run"]
-        chain._before = before
-        chain._is_sealed = chain._is_sealed or before["kind"] == "run.sealed"
+    entry_before = noncanonical_entries.pop(line_hash, None)
+    if entry_before is not None:
+        chain.run = chain.run or entry_before["run"]
+        chain._before = entry_before
+        chain._is_sealed = chain._is_sealed or entry_before["kind"] == "run.sealed"
 
 
 replace(first_pass, "read_entry", read_entry)

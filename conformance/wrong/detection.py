@@ -17,7 +17,7 @@ from forum_conformance.suite.session import Settings, run_vectors
 from forum_conformance.suite.vectors import Vectors, default_folder
 
 FOLDER = Path(__file__).parent
-RECORD = FOLDER / "caught.json"
+CAUGHT_FILE = FOLDER / "caught.json"
 # These fail before they read the request: one vector of each role is enough, and all of them would take long.
 NEVER_ANSWER = ("crashes", "hangs")
 _NOT_PROGRAMS = ("__main__", "detection")
@@ -27,7 +27,9 @@ _SHORT_TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class WrongImplementation:
+    """A program that deliberately breaks one requirement; its docstring is the description."""
+
     name: str
     fault: str
     """The fault, in one sentence."""
@@ -41,26 +43,28 @@ class Wrong:
         return sys.executable, str(FOLDER / f"{self.name}.py")
 
 
-def wrong_implementations() -> list[Wrong]:
+def wrong_implementations() -> list[WrongImplementation]:
     names = sorted(path.stem for path in FOLDER.glob("*.py"))
-    return [_described(name) for name in names if name not in _NOT_PROGRAMS]
+    return [_read_implementation(name) for name in names if name not in _NOT_PROGRAMS]
 
 
-def _described(name: str) -> Wrong:
+def _read_implementation(name: str) -> WrongImplementation:
     docstring = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))) or ""
-    found = _BREAKS.fullmatch(docstring)
-    if found is None:
-        raise ValueError(f"the docstring of {name}.py must name the requirement it breaks and the roles")
-    return Wrong(name, " ".join(found["fault"].split()), found["breaks"], tuple(found["roles"].split(", ")))
+    match = _BREAKS.fullmatch(docstring)
+    if match is None:
+        raise ValueError(f"the docstring of {name}.py must describe the fault, then say 'Breaks REQUIREMENT in ROLES.'")
+    return WrongImplementation(
+        name, " ".join(match["fault"].split()), match["breaks"], tuple(match["roles"].split(", "))
+    )
 
 
-def caught_by(wrong: Wrong) -> Any:
-    """The ids of the vectors that it fails; for a program that never answers, the roles that it fails completely."""
+def detecting_vectors(wrong: WrongImplementation) -> Any:
+    """The ids of the vectors that a program fails; if it never answers, the roles that it fails completely."""
     cases = cases_of(wrong.roles)
     if wrong.name not in NEVER_ANSWER:
-        return failed(wrong.command, cases)
+        return failed_ids(wrong.command, cases)
     sample = {case.role: case for case in cases}
-    ids = failed(wrong.command, sample.values(), timeout_s=_SHORT_TIMEOUT_S)
+    ids = failed_ids(wrong.command, sample.values(), timeout_s=_SHORT_TIMEOUT_S)
     return {"all": sorted(role for role, case in sample.items() if case.id in ids)}
 
 
@@ -73,7 +77,7 @@ def _vectors() -> Vectors:
     return Vectors(default_folder())
 
 
-def failed(command: tuple[str, ...], cases: Collection[Case], *, timeout_s: float = _TIMEOUT_S) -> list[str]:
+def failed_ids(command: tuple[str, ...], cases: Collection[Case], *, timeout_s: float = _TIMEOUT_S) -> list[str]:
     settings = Settings(command=command, timeout_s=timeout_s, jobs=os.cpu_count() or 1, is_served=True, levels=None)
     session = run_vectors(list(cases), _vectors(), settings, lambda _: None)
     return [result.case.id for result in assign_states(session.outcomes, {}) if result.state.is_bad]

@@ -17,10 +17,10 @@ from forum_conformance.program.serve import JUDGE, main
 
 
 def read_entry(line: Line) -> Entry | Finding:
-    found = read_correctly(line)
-    if isinstance(found, Finding) and found.code == "L104":
+    result = read_correctly(line)
+    if isinstance(result, Finding) and result.code == "L104":
         return read_correctly(with_(line, content=canonical.form(json.loads(line.content or b""))))
-    return found
+    return result
 
 
 replace(first_pass, "read_entry", read_entry)

@@ -11,24 +11,24 @@ import pytest
 
 from suites.schema_cache import command_with_cache
 from wrong.detection import (
+    CAUGHT_FILE,
     FOLDER,
     NEVER_ANSWER,
-    RECORD,
-    Wrong,
+    WrongImplementation,
     cases_of,
-    caught_by,
-    failed,
+    detecting_vectors,
+    failed_ids,
     table,
     wrong_implementations,
 )
 
 ROLES = ("canonicalize", "prove", "verify")
 WRONG = {wrong.name: wrong for wrong in wrong_implementations()}
-RECORDED: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
+RECORDED: dict[str, Any] = json.loads(CAUGHT_FILE.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
-class CachedWrong(Wrong):
+class CachedImplementation(WrongImplementation):
     """A wrong implementation that caches schema results: hundreds of vectors share most of their entries."""
 
     cache: Path
@@ -44,7 +44,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_judge_passes_every_vector_of_its_roles() -> None:
-    assert failed((sys.executable, "-m", "forum_conformance.program"), cases_of(ROLES)) == []
+    assert failed_ids((sys.executable, "-m", "forum_conformance.program"), cases_of(ROLES)) == []
 
 
 def test_the_judge_refuses_the_other_roles() -> None:
@@ -57,13 +57,13 @@ def test_the_judge_refuses_the_other_roles() -> None:
 def test_a_wrong_implementation_fails_exactly_the_recorded_vectors(name: str, cache: Path) -> None:
     wrong = WRONG[name]
     if "verify" in wrong.roles and name not in NEVER_ANSWER:
-        wrong = CachedWrong(wrong.name, wrong.fault, wrong.breaks, wrong.roles, cache)
+        wrong = CachedImplementation(wrong.name, wrong.fault, wrong.breaks, wrong.roles, cache)
 
-    assert caught_by(wrong) == RECORDED[name]
+    assert detecting_vectors(wrong) == RECORDED[name]
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=lambda wrong: wrong.name)
-def test_a_failed_vector_names_the_broken_requirement(wrong: Wrong) -> None:
+def test_a_failed_vector_names_the_broken_requirement(wrong: WrongImplementation) -> None:
     requirements = {case.id: case.requirements for case in cases_of(wrong.roles)}
 
     if wrong.name in NEVER_ANSWER:

@@ -153,6 +153,7 @@ _BACKOFF = workflow(
     [{"attempt": 1, "error": {"kind": "network"}, "latency": "1s"}, {"output": "done", "latency": "1s"}],
     policy={"budget": {"wall": "1m"}},
 )
+_FIRST_REPLY = entry("task.finished", task="do")
 _CHAIN = workflow(
     {
         "a": {"agent": "writer", "instruction": "Do a."},
@@ -249,7 +250,7 @@ CASES: tuple[Case, ...] = (
         _BACKOFF,
         (entry("run.resumed", 1000), Backoff("do", 2, 1, 10_000), entry("task.ended", task="do", state="passed")),
         request=_RESUME,
-        before=EarlierRun(last_entry=entry("task.finished", task="do")),
+        before=EarlierRun(last_entry=_FIRST_REPLY),
     ),
     Case(
         "resume-during-a-wait-and-fail",
@@ -265,7 +266,7 @@ CASES: tuple[Case, ...] = (
         derived_from="resume-during-a-wait",
         change="every attempt fails",
         request=_RESUME,
-        before=EarlierRun(last_entry=entry("task.finished", task="do")),
+        before=EarlierRun(last_entry=_FIRST_REPLY),
     ),
     Case(
         "resume-after-the-wall-time",
@@ -281,7 +282,7 @@ CASES: tuple[Case, ...] = (
         derived_from="resume-during-a-wait",
         change="the wall budget is two seconds",
         request=_RESUME,
-        before=EarlierRun(last_entry=entry("task.finished", task="do")),
+        before=EarlierRun(last_entry=_FIRST_REPLY),
     ),
     Case(
         "resume-a-partial-run",
@@ -310,9 +311,7 @@ CASES: tuple[Case, ...] = (
             entry("run.sealed", status="passed"),
         ),
         request=_RESUME,
-        before=EarlierRun(
-            last_entry=entry("task.finished", task="do"), torn_line=_INCOMPLETE_LINE, torn_body=_INCOMPLETE_BODY
-        ),
+        before=EarlierRun(last_entry=_FIRST_REPLY, torn_line=_INCOMPLETE_LINE, torn_body=_INCOMPLETE_BODY),
     ),
     Case(
         "resume-a-sealed-run",
@@ -336,7 +335,7 @@ CASES: tuple[Case, ...] = (
         derived_from="resume-during-a-wait",
         change="a number in the ledger was changed",
         request=_RESUME,
-        before=EarlierRun(last_entry=entry("task.finished", task="do")),
+        before=EarlierRun(last_entry=_FIRST_REPLY),
         damage=Damage("ledger.jsonl", b'"output_bytes":66560', b'"output_bytes":66561'),
     ),
     Case(
@@ -349,7 +348,7 @@ CASES: tuple[Case, ...] = (
         derived_from="resume-during-a-wait",
         change="a byte of the prompt was changed",
         request=_RESUME,
-        before=EarlierRun(last_entry=entry("task.finished", task="do")),
+        before=EarlierRun(last_entry=_FIRST_REPLY),
         damage=Damage("bodies.tar", b'"text":"Do it."', b'"text":"Do is."'),
     ),
     Case(
