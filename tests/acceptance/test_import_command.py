@@ -60,7 +60,7 @@ def test_the_first_entry_describes_the_source(name: str, folder: Folder) -> None
         "records": RECORDS[name],
         "check": CHECKS[name],
     }
-    assert b"is only as trustworthy as their source" in folder.body("run", first, "notice")
+    assert b"are only as trustworthy as their source" in folder.body("run", first, "notice")
 
 
 @pytest.mark.parametrize("name", ["symposium", "otel-today", "otel-older"])
@@ -246,8 +246,8 @@ def test_a_unicode_line_separator_does_not_end_a_line(folder: Folder) -> None:
             "empty",
             "'empty' contains no entries.jsonl and no artifact.json; to import traces, pass the path of the file",
         ),
-        ("run", "'run' is already a run directory of forum"),
-        ("run/ledger.jsonl", "'ledger.jsonl' is already a ledger of forum"),
+        ("run", "'run' is already a run directory"),
+        ("run/ledger.jsonl", "'ledger.jsonl' is already a forum ledger"),
         ("notes.json", "unknown format of 'notes.json'"),
         ("nothing.json", "'nothing.json' is empty"),
     ],

@@ -57,12 +57,12 @@ def _parse(stack: ExitStack, spool: RecordSpool, path: Path | None, requested: I
     if path is not None and path.is_dir():
         path = find_source_file(path, requested)
     file = stack.enter_context(open_file(path))
-    shape = detect_format(file.head(), file.name, requested)
-    if shape.format is ImportFormat.FORUM_ENGINE:
+    detected = detect_format(file.head(), file.name, requested)
+    if detected.format is ImportFormat.FORUM_ENGINE:
         return forum_engine.parse(spool, file, _payloads(stack, path))
-    if shape.format is ImportFormat.SYMPOSIUM:
+    if detected.format is ImportFormat.SYMPOSIUM:
         return symposium.parse(spool, file, MAX_SOURCE_BYTES)
-    return otel.parse(spool, file, MAX_SOURCE_BYTES, is_lines=shape.is_lines)
+    return otel.parse(spool, file, MAX_SOURCE_BYTES, is_json_lines=detected.is_json_lines)
 
 
 def _payloads(stack: ExitStack, entries: Path | None) -> ImportFile | None:

@@ -36,7 +36,7 @@ def check_file(bundle: Bundle, entry: str, name: str | None, inputs: Mapping[str
         if kind.compile is not None:
             _compile(reader, source, [kind.name], manifest.name, options)
         elif (value := reader.read(manifest)) is not None and kind.check is not None:
-            reader.findings.extend(kind.check(reader, value))
+            bundle.findings += kind.check(reader, value)
     return findings_only(bundle)
 
 

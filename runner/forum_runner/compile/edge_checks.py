@@ -8,7 +8,7 @@ from functools import cache
 from forum_runner.compile.digraph import Digraph, find_cycle, reachable, reverse, strongly_connected
 from forum_runner.compile.matrix import check_selected_instances
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.raw_value import has_unknown_worker, has_wrong_type, is_present, raw_value
+from forum_runner.manifest.raw_value import has_unknown_performer, has_wrong_type, is_present, raw_value
 from forum_runner.model import EdgeKind, Foreach, Need, OutputSelection, Plan, Task, When
 
 
@@ -106,7 +106,7 @@ def _is_resolved(plan: Plan) -> bool:
     """Whether every edge and output refers to a known task. If not, a task may be used although it looks unused."""
     if len(raw_value(plan.origin.at("outputs"))) != len(plan.outputs):
         return False
-    if any(has_unclear_edges(task, plan) or has_unknown_worker(task) for task in plan.tasks.values()):
+    if any(has_unclear_edges(task, plan) or has_unknown_performer(task) for task in plan.tasks.values()):
         return False
     references = [output.task for output in plan.outputs.values()]
     references += [task.foreach.task for task in plan.tasks.values() if task.foreach]

@@ -10,7 +10,7 @@ from forum_runner.compile.references import nested_references, whole_reference
 from forum_runner.compile.type_rules import TEXT, Type, UnknownPointer, incompatibility, select
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.raw_value import has_unknown_worker, has_wrong_type, is_present, raw_value
+from forum_runner.manifest.raw_value import has_unknown_performer, has_wrong_type, is_present, raw_value
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.model import EdgeKind, Foreach, Need, OutputSelection, Plan, Schema, Task, When
 
@@ -28,7 +28,7 @@ class OutputTypes:
         """The declared type of one instance's output, or else text. A used plan returns an object with its outputs."""
         if task.uses is None and task.output is None:
             # An invalid type has its own finding, so assume any type.
-            is_unknown = is_present(task.origin.at("output")) or has_unknown_worker(task)
+            is_unknown = is_present(task.origin.at("output")) or has_unknown_performer(task)
             return _ANYTHING if is_unknown else Type.of(TEXT)
         if task.output is not None:
             return Type.of(task.output.value)

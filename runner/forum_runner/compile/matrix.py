@@ -9,7 +9,7 @@ from typing import Any
 
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.raw_value import has_unknown_worker, is_present, raw_value
+from forum_runner.manifest.raw_value import has_unknown_performer, is_present, raw_value
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.model import Reference, Task
 from forum_runner.wave_plan.unit_id import matrix_suffix
@@ -64,7 +64,7 @@ def check_selected_instances(upstream: Task, selected: Mapping[str, Any], origin
     declared = upstream.origin.at("matrix")
     for axis, value in sorted(selected.items()):
         if not is_present(declared):
-            if has_unknown_worker(upstream):
+            if has_unknown_performer(upstream):
                 continue
             yield origin.at(axis).key_finding("F307", f"'{upstream.id}' has no matrix to select from")
         elif not upstream.matrix:

@@ -7,7 +7,7 @@ from forum_runner.compile.expand import ExpandedTask
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.raw_value import has_unknown_worker, is_present, raw_value
+from forum_runner.manifest.raw_value import has_unknown_performer, is_present, raw_value
 from forum_runner.manifest.roster_reader import is_url
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.model import Agent, Plan, Policy, Reference, Roster, ScriptAnswer, Task, Text
@@ -83,9 +83,9 @@ def check_names(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
         if task.uses is not None:
             yield from _check_uses(task)
         else:
-            if task.arguments and not has_unknown_worker(task):
+            if task.arguments and not has_unknown_performer(task):
                 yield task.origin.at("with").key_finding("F312", "'with' is only allowed with 'uses'")
-            yield from _check_worker(task, project)
+            yield from _check_agents(task, project)
     for output in plan.outputs.values():
         if output.task not in plan.tasks and plan.tasks:
             yield _unknown_task(output.task, plan.tasks, output.origin)
@@ -101,7 +101,7 @@ def _check_uses(task: Task) -> Iterator[ManifestFinding]:
             yield task.origin.at(field).key_finding("F312", message, "set it on the tasks of the used plan")
 
 
-def _check_worker(task: Task, project: Project) -> Iterator[ManifestFinding]:
+def _check_agents(task: Task, project: Project) -> Iterator[ManifestFinding]:
     roster = project.roster
     if roster is None:
         return
@@ -114,10 +114,10 @@ def _check_worker(task: Task, project: Project) -> Iterator[ManifestFinding]:
             yield _unknown_agent(check.agent, roster, check.origin.at("agent"))
         elif check.agent is not None and check.agent == task.agent:
             message = f"agent '{check.agent}' judges its own work"
-            yield check.origin.at("agent").finding("F315", message, "use another agent")
+            yield check.origin.at("agent").finding("F315", message, "use a different agent")
     if task.escalate:
         yield from _check_escalation(task, project)
-    yield from _check_work(task, project)
+    yield from _check_run_or_instruction(task, project)
 
 
 def _check_escalation(task: Task, project: Project) -> Iterator[ManifestFinding]:
@@ -142,7 +142,7 @@ def _has_invalid_adapters(agent: Agent) -> bool:
     return not agent.adapters or (agent.is_tiered and len(tiers) != len(agent.adapters))
 
 
-def _check_work(task: Task, project: Project) -> Iterator[ManifestFinding]:
+def _check_run_or_instruction(task: Task, project: Project) -> Iterator[ManifestFinding]:
     """Checks that the task has `run` if its adapters run programs, and `instruction` otherwise."""
     adapters = [adapter for _, adapter in project.ladder(task)]
     if task.lane is not None and task.agent is None:

@@ -54,16 +54,12 @@ def candidates(project: Project) -> list[Agent]:
     return [agent for agent in agents if is_allowed(agent.adapters.get(agent.tier, ""), allow.adapters)]
 
 
-def _allowed_adapters(agent: Agent, project: Project) -> list[str]:
-    allow = project.policy.allow.adapters if project.policy else (ANY,)
-    return [name for name in agent.adapters.values() if is_allowed(name, allow)]
-
-
 def usable_adapters(task: Task, project: Project) -> list[RosterAdapter]:
     """The adapters of a task's agent, of its judges and, if the task is routed, of all candidates."""
     names = [judge.adapters.get(judge.tier) for judge in project.judges(task)]
-    if task.lane is not None:
-        names += [name for agent in candidates(project) for name in _allowed_adapters(agent, project)]
+    if task.lane is not None and project.policy:
+        adapters = (name for agent in candidates(project) for name in agent.adapters.values())
+        names += [name for name in adapters if is_allowed(name, project.policy.allow.adapters)]
     others = [adapter for name in names if (adapter := project.adapter(name))]
     return [adapter for _, adapter in project.ladder(task)] + others
 

@@ -91,7 +91,7 @@ def check_plan(reader: ManifestReader, plan: Plan) -> Iterator[ManifestFinding]:
 
 def _make_project(plan: Plan, workflow: Workflow | None, reader: ManifestReader) -> Project:
     used_plans, findings = collect_plans(plan, reader.used_plan)
-    reader.findings.extend(findings)
+    reader.bundle.findings += findings
     roster, policy = (workflow.roster, workflow.policy) if workflow else (None, None)
     return Project(plan, roster, policy, used_plans)
 

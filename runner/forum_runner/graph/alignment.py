@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 _ROUNDS = 4
 _MAX_MOVE = 24
-_UNLINKED_WEIGHT = 0.01
+_UNLINKED_WEIGHT = 0.01  # a vertex without lines yields to all others
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from forum_runner.graph.labels import cells, printable, shorten
 from forum_runner.graph.plan_graph import Node, TaskMark
 
+# The width of one fixed-width character, for each kind of text.
 ID_CELL = 7.9
 PERFORMER_CELL = 6.7
 MARK_CELL = 5.8

@@ -8,9 +8,9 @@ from math import fsum
 
 from forum_runner.graph.routes import RouteMap
 
-_SWEEPS = 8
-_IDLE_SWEEPS = 4
-_SWAP_ROUNDS = 6
+_MAX_SWEEPS = 8
+_MAX_IDLE_SWEEPS = 4
+_MAX_SWAP_ROUNDS = 6
 
 _Neighbors = defaultdict[int, list[int]]
 
@@ -33,13 +33,13 @@ def untangle(routes: RouteMap) -> tuple[tuple[int, ...], ...]:
         right_neighbors[left].append(right)
     columns = [list(column) for column in routes.columns]
     best, fewest_crossings, idle_sweeps = columns, _count_crossings(columns, right_neighbors), 0
-    for sweep in range(_SWEEPS):
+    for sweep in range(_MAX_SWEEPS):
         columns = _sweep(columns, left_neighbors) if sweep % 2 == 0 else _sweep(columns[::-1], right_neighbors)[::-1]
         crossings = _count_crossings(columns, right_neighbors)
         idle_sweeps = 0 if crossings < fewest_crossings else idle_sweeps + 1
         if crossings < fewest_crossings:
             best, fewest_crossings = columns, crossings
-        if fewest_crossings == 0 or idle_sweeps == _IDLE_SWEEPS:
+        if fewest_crossings == 0 or idle_sweeps == _MAX_IDLE_SWEEPS:
             break
     return tuple(map(tuple, _swap_adjacent(best, left_neighbors, right_neighbors)))
 
@@ -61,7 +61,7 @@ def _swap_adjacent(
     """Swap adjacent vertices while a swap removes a crossing."""
     result = [list(column) for column in columns]
     place = {vertex: index for column in result for index, vertex in enumerate(column)}
-    for _ in range(_SWAP_ROUNDS):
+    for _ in range(_MAX_SWAP_ROUNDS):
         swaps = [_swap_in_column(column, place, left_neighbors, right_neighbors) for column in result]
         if not any(swaps):
             break

@@ -26,7 +26,7 @@ _LANE_WEIGHT = 4
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The boxes of one wave. In the width `tail` before them, all lines are level, so that no line crosses a label."""
+    """The boxes of one wave. Over the distance `tail` before them, lines are level, so that no line crosses a label."""
 
     x: int
     width: int
@@ -124,18 +124,19 @@ def _columns(graph: Graph, routes: RouteMap, texts: Sequence[BoxText]) -> Iterat
         column = column_of[route.stops[-1]]
         labels[column] = max(labels[column], label_width(route.edge.label))
         tails[column] = _TAIL
-    lines = _lines_into(routes)
+    line_counts = _count_lines_into(routes)
     x, first = 0, 0
     for index, wave in enumerate(graph.waves):
         tail = labels[index] + _LABELED_TAIL if labels[index] else tails[index]
         if index:
-            x += tail + min(_MAX_CURVE_WIDTH, _MIN_CURVE_WIDTH + _CURVE_WIDTH_PER_LINE * lines[index])
+            x += tail + min(_MAX_CURVE_WIDTH, _MIN_CURVE_WIDTH + _CURVE_WIDTH_PER_LINE * line_counts[index])
         width = max(text.width for text in texts[first : first + len(wave)])
         yield Column(x, width, tail)
         x, first = x + width, first + len(wave)
 
 
-def _lines_into(routes: RouteMap) -> Counter[int]:
+def _count_lines_into(routes: RouteMap) -> Counter[int]:
+    """Count the lines that enter each column from the column on its left."""
     column_of = {vertex: index for index, column in enumerate(routes.columns) for vertex in column}
     return Counter(column_of[right] for _, right in adjacent_links(routes))
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from forum_runner.graph.plan_graph import Graph, GraphEdge
 from forum_runner.model import EdgeKind
 
+# A drawing may have this many lanes for each task, and in addition a fixed number.
 _LANES_PER_TASK = 1
-_FREE_LANES = 2000
+_BASE_LANES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +43,18 @@ def map_routes(graph: Graph) -> RouteMap:
     columns = [[number[node.id] for node in wave] for wave in graph.waves]
     routes: list[EdgeRoute] = []
     # The number of lanes can reach tasks times waves. Beyond the limit, edges are straight and pass behind boxes.
-    lanes_left = _LANES_PER_TASK * len(nodes) + _FREE_LANES
+    remaining_lanes = _LANES_PER_TASK * len(nodes) + _BASE_LANES
     next_lane = len(nodes)
     for edges in _edges_by_exit(graph, wave_of):
         upstream, first_wave = number[edges[0].upstream], wave_of[edges[0].upstream] + 1
         lane_count = max(0, wave_of[edges[0].downstream] - first_wave)
-        if lane_count > lanes_left:
+        if lane_count > remaining_lanes:
             routes.extend(EdgeRoute(edge, (upstream, number[edge.downstream])) for edge in edges)
             continue
         lanes = range(next_lane, next_lane + lane_count)
         for wave, lane in enumerate(lanes, start=first_wave):
             columns[wave].append(lane)
-        lanes_left -= lane_count
+        remaining_lanes -= lane_count
         next_lane += lane_count
         trunk = (upstream, *lanes)
         routes.append(EdgeRoute(edges[0], (*trunk, number[edges[0].downstream])))

@@ -21,8 +21,10 @@ _SUPPORTED = "entries.jsonl of forum-engine, an artifact of symposium, OTLP JSON
 
 @dataclass(frozen=True, slots=True)
 class DetectedFormat:
+    """The format of a file. With `is_json_lines`, each line is a JSON document."""
+
     format: ImportFormat
-    is_lines: bool
+    is_json_lines: bool
 
 
 def find_source_file(folder: Path, format_: ImportFormat | None) -> Path:
@@ -33,7 +35,7 @@ def find_source_file(folder: Path, format_: ImportFormat | None) -> Path:
         if (folder / name).is_file():
             return folder / name
     if (folder / LEDGER).exists():
-        raise UsageError(f"'{folder}' is already a run directory of forum")
+        raise UsageError(f"'{folder}' is already a run directory")
     raise UsageError(f"'{folder}' contains no {' and no '.join(wanted)}; to import traces, pass the path of the file")
 
 
@@ -42,14 +44,14 @@ def detect_format(head: bytes, name: str, requested: ImportFormat | None) -> Det
     if not head.strip():
         raise UsageError(f"'{name}' is empty")
     text = head.decode("utf-8", "replace")
-    first, line_end, _ = text.lstrip().partition("\n")
-    # A one-line document is read as lines. A first line that is longer than the head can only be a line.
-    is_lines = not line_end or _is_json(first)
+    first, newline, _ = text.lstrip().partition("\n")
+    # Without a newline, the file is a document in one line, or its first line is longer than the head.
+    is_json_lines = not newline or _is_json(first)
     members = _first_members(text)
     format_ = requested or _format_with(members)
     if format_ is None:
         raise UsageError(_unknown_format_message(name, members))
-    return DetectedFormat(format_, is_lines)
+    return DetectedFormat(format_, is_json_lines)
 
 
 def _format_with(members: set[str]) -> ImportFormat | None:
@@ -62,7 +64,7 @@ def _format_with(members: set[str]) -> ImportFormat | None:
 
 def _unknown_format_message(name: str, members: set[str]) -> str:
     if members >= _FORUM_MEMBERS:
-        return f"'{name}' is already a ledger of forum"
+        return f"'{name}' is already a forum ledger"
     return f"unknown format of '{name}' (supported: {_SUPPORTED}); use --format to force one"
 
 

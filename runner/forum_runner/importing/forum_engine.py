@@ -1,8 +1,8 @@
 """Reads a ledger of forum-engine: `entries.jsonl`, and the bodies in `payloads.jsonl` in the same folder.
 
 The format has no specification; these rules are inferred from its ledgers. An entry's hash is SHA-256 over seq, time
-with six decimals, actor, kind, parent (empty if there is none), payload hash and previous hash, joined
-by 0x1F. A payload's hash is SHA-256 over its JSON as Python writes it, with sorted keys and without white space.
+with six decimals, actor, kind, parent (empty if there is none), payload hash and previous hash, joined by 0x1F. A
+payload's hash is SHA-256 over its body as Python's `json` writes it, with sorted keys and without whitespace.
 """
 
 from __future__ import annotations
@@ -28,28 +28,26 @@ _TEXTS = ("text", "instruction", "output", "answer", "reason")
 _TYPES = {"seq": int, "actor": str, "kind": str, "payload_hash": str, "prev_hash": str, "entry_hash": str}
 
 
-def parse(spool: RecordSpool, entries: ImportFile, payloads: ImportFile | None) -> ParsedSource:
+def parse(spool: RecordSpool, entries: ImportFile, payload_file: ImportFile | None) -> ParsedSource:
     """Turns each line of the entries into a record, with its payload if there is one."""
-    store = _Payloads(payloads)
-    chain = _Chain()
+    payloads = _Payloads(payload_file)
+    chain = _ChainCheck()
     for number, line in enumerate(entries.lines()):
         entry = _entry(line)
         chain.check(number, entry)
-        spool.add(_record(number, line, entry, store))
-    faults = [fault for fault in (chain.fault, store.fault) if fault]
-    files = tuple(file.facts() for file in (entries, payloads) if file)
-    if faults:
-        return ParsedSource(ImportFormat.FORUM_ENGINE, spool, files, SourceCheck.FAIL, "; ".join(faults))
-    reason = f"its hash chain is valid; {store.summary()}"
-    return ParsedSource(ImportFormat.FORUM_ENGINE, spool, files, SourceCheck.OK, reason)
+        spool.add(_record(number, line, entry, payloads))
+    faults = [fault for fault in (chain.fault, payloads.fault) if fault]
+    files = tuple(file.facts() for file in (entries, payload_file) if file)
+    check = SourceCheck.FAIL if faults else SourceCheck.OK
+    reason = "; ".join(faults or ["its hash chain is valid", payloads.summary()])
+    return ParsedSource(ImportFormat.FORUM_ENGINE, spool, files, check, reason)
 
 
 def _entry(line: JsonText) -> dict[str, Any]:
     entry = read_json(line)
     if not isinstance(entry, dict) or not set(entry) >= MEMBERS:
-        raise SourceError(
-            line.file, f"line {line.line}", f"not an entry of forum-engine: it needs {', '.join(sorted(MEMBERS))}"
-        )
+        reason = f"not an entry of forum-engine: it needs {', '.join(sorted(MEMBERS))}"
+        raise SourceError(line.file, f"line {line.line}", reason)
     for name, type_ in _TYPES.items():
         if type(entry[name]) is not type_:
             raise SourceError(line.file, f"line {line.line}", f"'{name}' has the wrong type")
@@ -58,10 +56,10 @@ def _entry(line: JsonText) -> dict[str, Any]:
     return entry
 
 
-def _record(number: int, line: JsonText, entry: dict[str, Any], store: _Payloads) -> ImportedRecord:
+def _record(number: int, line: JsonText, entry: dict[str, Any], payloads: _Payloads) -> ImportedRecord:
     parent = entry.get("causal_parent")
-    stored = store.read(entry["payload_hash"])
-    body = stored[1] if stored else None
+    payload = payloads.read(entry["payload_hash"])
+    body = payload[1] if payload else None
     members = body if isinstance(body, dict) else {}
     data = facts(
         seq=entry["seq"],
@@ -71,21 +69,21 @@ def _record(number: int, line: JsonText, entry: dict[str, Any], store: _Payloads
         parent=parent,
         hash=entry["entry_hash"],
         task=members.get("id"),
-        payload="there" if stored else "missing",
+        payload="there" if payload else "missing",
     )
     bodies = {"record": Body(line.data, JSON), **texts({name: members.get(name) for name in _TEXTS})}
-    if stored:
-        bodies["payload"] = Body(stored[0], JSON)
+    if payload:
+        bodies["payload"] = Body(payload[0], JSON)
     return ImportedRecord("x-import-entry", data, bodies, _causes(number, entry["seq"], parent))
 
 
 def _causes(number: int, seq: int, parent: int | None) -> tuple[int, ...]:
-    """The number of the parent. If the entry has a wrong number, its parent's number cannot be trusted either."""
+    """The number of the parent. If the entry's own number is wrong, the number of its parent is not trusted either."""
     return (parent,) if parent is not None and seq == number and 0 <= parent < number else ()
 
 
-class _Chain:
-    """Checks the hash chain, entry by entry, and keeps the first fault."""
+class _ChainCheck:
+    """Checks the hash chain, entry by entry. `fault` describes the first fault."""
 
     def __init__(self) -> None:
         self.fault: str | None = None
@@ -113,7 +111,7 @@ def _entry_hash(entry: dict[str, Any]) -> str:
 
 
 class _Payloads:
-    """The positions of the payloads in their file, by hash; the payloads are not kept in memory."""
+    """The payloads in their file. Only their positions are in memory, by hash. `fault` describes the first fault."""
 
     def __init__(self, file: ImportFile | None) -> None:
         self.fault: str | None = None
@@ -127,13 +125,9 @@ class _Payloads:
         for line, offset in file.lines_and_offsets():
             payload = read_json(line)
             if not isinstance(payload, dict) or type(payload.get("hash")) is not str or "body" not in payload:
-                raise SourceError(
-                    line.file,
-                    f"line {line.line}",
-                    "not a payload of forum-engine: it needs 'hash' (a string) and 'body'",
-                )
-            digest = _payload_hash(payload["body"])
-            if digest != payload["hash"] and self.fault is None:
+                reason = "not a payload of forum-engine: it needs 'hash' (a string) and 'body'"
+                raise SourceError(line.file, f"line {line.line}", reason)
+            if self.fault is None and _payload_hash(payload["body"]) != payload["hash"]:
                 self.fault = f"line {line.line} of {line.file} does not match its hash"
             self._positions.setdefault(payload["hash"].encode(), (offset, len(line.data)))
 

@@ -35,7 +35,7 @@ class ImportFile:
     """A file of a source. Bytes are counted and hashed as they are read; call `facts` at the end."""
 
     def __init__(self, name: str, stream: BinaryIO, rest: BinaryIO | None = None) -> None:
-        """`rest` supplies the bytes after the head if the stream is a copy of the head only."""
+        """If the stream contains only the first HEAD_BYTES of the file, `rest` supplies the remaining bytes."""
         self.name = name
         self._stream = stream
         self._rest = rest
@@ -61,7 +61,7 @@ class ImportFile:
             if len(line) > MAX_TEXT_BYTES:
                 raise SourceError(self.name, f"line {number}", f"the line has more than {MAX_TEXT_BYTES:,} bytes")
             offset = self._bytes
-            self._count(line)
+            self._update_facts(line)
             if line.strip():
                 yield JsonText(self.name, line.removesuffix(b"\n"), number), offset
 
@@ -70,9 +70,9 @@ class ImportFile:
         self._copy_rest()
         data = self._stream.read(MAX_TEXT_BYTES + 1)
         if len(data) > MAX_TEXT_BYTES:
-            sentence = f"the document has more than {MAX_TEXT_BYTES:,} bytes; larger files must contain JSON lines"
+            sentence = f"the document has more than {MAX_TEXT_BYTES:,} bytes; convert a larger file to JSON Lines"
             raise SourceError(self.name, "", sentence)
-        self._count(data)
+        self._update_facts(data)
         return JsonText(self.name, data)
 
     def read_at(self, offset: int, size: int) -> bytes:
@@ -92,7 +92,7 @@ class ImportFile:
             self._stream.seek(0)
             self._rest = None
 
-    def _count(self, data: bytes) -> None:
+    def _update_facts(self, data: bytes) -> None:
         self._hash.update(data)
         self._bytes += len(data)
 

@@ -65,8 +65,8 @@ def notice(parsed: ParsedSource) -> str:
     labels = {SourceCheck.OK: "Checked", SourceCheck.FAIL: "CHECK FAILED", SourceCheck.NOT_CHECKED: "Not checked"}
     return (
         f"This ledger was imported from records of another program in the format {parsed.format}.\n"
-        "It proves that the records have not changed since the import. What they say about earlier events\n"
-        "is only as trustworthy as their source; times are those of the source.\n"
+        "It proves that the records have not changed since the import. Their statements about earlier events\n"
+        "are only as trustworthy as their source; times are those of the source.\n"
         "The seal's status means that the import finished. It does not describe the outcome of the work.\n"
         f"{labels[parsed.check]}: {parsed.reason}.\n"
     ) + "".join(f"Note: {remark}.\n" for remark in parsed.remarks)

@@ -28,7 +28,7 @@ class ImportedRecord:
 
 
 def facts(**values: Any) -> dict[str, Any]:
-    """The values that are small enough for `data`: short texts, integers in range and booleans."""
+    """The values that `data` can contain: short texts, integers in range and booleans. Other values are left out."""
     return {name: value for name, value in values.items() if _is_fact(value)}
 
 

@@ -26,9 +26,9 @@ SIGNALS = ("resourceSpans", "resourceLogs", "resourceMetrics")
 _REASON = "traces contain no hashes"
 
 
-def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int, *, is_lines: bool) -> ParsedSource:
+def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int, *, is_json_lines: bool) -> ParsedSource:
     tree = Tree()
-    texts = file.lines() if is_lines else iter([file.document()])
+    texts = file.lines() if is_json_lines else iter([file.document()])
     for text in texts:
         _TraceReader(text, spool, tree).read()
     if not len(spool):
@@ -64,7 +64,7 @@ class _TraceReader:
     def _items(
         self, document: dict[str, Any], signal: str, scopes: tuple[str, ...], items: str
     ) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Body]]]:
-        """Each item, its resource's attributes, and both as bodies; equal bodies are stored once."""
+        """Each item with the attributes of its resource, and the bodies to record for the item."""
         for outer, resource in enumerate(objects(document, signal)):
             description = resource.get("resource") or {}
             attributes = attributes_of(description)

@@ -16,6 +16,7 @@ from forum_runner.manifest.units import counted
 # The trace id and the span id of a span. All keys are in memory, so well-formed ids are stored as bytes.
 Key = bytes | tuple[str, str]
 # OTLP's JSON writes ids as hexadecimal digits, in either case.
+_NO_RANK = (0, -1)
 _TRACE, _SPAN = re.compile(r"[0-9a-fA-F]{32}"), re.compile(r"[0-9a-fA-F]{16}")
 
 
@@ -97,10 +98,13 @@ class Tree:
         for loop in _loops(parent_numbers):
             for number in loop:
                 self._add_fault(number, SpanFault.LOOP if len(loop) > 1 else SpanFault.OWN_PARENT)
+            # A loop has no first span. Without one of its links, each parent can precede its children.
+            parent_numbers[loop[-1]] = None
         ranks = _ranks(self.starts, parent_numbers)
         numbers = sorted(range(len(ranks)), key=lambda number: (*ranks[number], number))
         places = {number: place for place, number in enumerate(numbers)}
-        causes = [_cause(parent_numbers[number], place, places) for place, number in enumerate(numbers)]
+        parents = (parent_numbers[number] for number in numbers)
+        causes = [() if parent is None else (places[parent],) for parent in parents]
         return RecordOrder(numbers, causes, {number: ", ".join(faults) for number, faults in self._faults.items()})
 
     def remarks(self) -> Iterator[str]:
@@ -112,11 +116,6 @@ class Tree:
 
     def _add_fault(self, number: int, fault: SpanFault) -> None:
         self._faults.setdefault(number, []).append(fault)
-
-
-def _cause(parent: int | None, place: int, places: Mapping[int, int]) -> tuple[int, ...]:
-    # A loop of parents has no first span: omit the link that points forward.
-    return (places[parent],) if parent is not None and places[parent] < place else ()
 
 
 def _loops(parent_numbers: Sequence[int | None]) -> Iterator[list[int]]:
@@ -135,17 +134,15 @@ def _loops(parent_numbers: Sequence[int | None]) -> Iterator[list[int]]:
 
 def _ranks(starts: Sequence[int], parent_numbers: Sequence[int | None]) -> list[tuple[int, int]]:
     """The sort key of each record: its start time (at least the start time of its parent) and its depth in the tree."""
-    ranks: list[tuple[int, int] | None] = [None] * len(starts)
+    ranks = [_NO_RANK] * len(starts)
     for number in range(len(starts)):
         path: list[int] = []
-        on_path: set[int] = set()
         current: int | None = number
-        while current is not None and ranks[current] is None and current not in on_path:
+        while current is not None and ranks[current] == _NO_RANK:
             path.append(current)
-            on_path.add(current)
             current = parent_numbers[current]
-        start, depth = (ranks[current] or (0, -1)) if current is not None else (0, -1)
+        start, depth = _NO_RANK if current is None else ranks[current]
         for item in reversed(path):
             start, depth = max(start, starts[item]), depth + 1
             ranks[item] = (start, depth)
-    return [rank or (0, 0) for rank in ranks]
+    return ranks

@@ -29,8 +29,8 @@ class SourceCheck(StrEnum):
 class RecordOrder:
     """The order of the records in the ledger, if it differs from the order in the source.
 
-    `numbers` are record numbers in the source, `causes` are positions in this order. `faults` describes faults that
-    appear only after the whole source was read, by the number of the record in the source.
+    `numbers` are the numbers of the records in the source. `causes` are, for each of them, positions in this order.
+    `faults` describes the faults of records, by their number in the source.
     """
 
     numbers: Sequence[int]

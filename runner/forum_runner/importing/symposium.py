@@ -48,8 +48,7 @@ def _session_record(text: JsonText, artifact: dict[str, Any]) -> ImportedRecord:
 
 
 def _message_record(text: JsonText, index: int, message: dict[str, Any], numbers: dict[str, int]) -> ImportedRecord:
-    content, usage = message.get("content"), message.get("usage")
-    spent = usage if isinstance(usage, dict) else {}
+    content = message.get("content")
     data = facts(
         id=message["id"],
         type=message.get("type"),
@@ -58,9 +57,7 @@ def _message_record(text: JsonText, index: int, message: dict[str, Any], numbers
         turn=message.get("turn_index"),
         time=message.get("timestamp"),
         parent=message.get("parent_id"),
-        input_tokens=spent.get("prompt_tokens"),
-        output_tokens=spent.get("completion_tokens"),
-        micro_usd=micro_usd(spent.get("cost_usd")),
+        **_usage(message.get("usage")),
     )
     members = content if isinstance(content, dict) else {}
     prose = content if isinstance(content, str) else next((members[name] for name in _TEXTS if name in members), None)
@@ -71,15 +68,12 @@ def _message_record(text: JsonText, index: int, message: dict[str, Any], numbers
 
 
 def _outcome_record(text: JsonText, artifact: dict[str, Any], numbers: dict[str, int]) -> ImportedRecord:
-    outcome, usage = artifact.get("outcome"), artifact.get("cumulative_usage")
+    outcome = artifact.get("outcome")
     members = outcome if isinstance(outcome, dict) else {}
-    spent = usage if isinstance(usage, dict) else {}
     data = facts(
         outcome=members.get("kind"),
         time=artifact.get("ended_at"),
-        input_tokens=spent.get("prompt_tokens"),
-        output_tokens=spent.get("completion_tokens"),
-        micro_usd=micro_usd(spent.get("cost_usd")),
+        **_usage(artifact.get("cumulative_usage")),
         transcript_digest=artifact.get("transcript_digest"),
     )
     rest = {name: value for name, value in artifact.items() if name not in (TRANSCRIPT, "config")}
@@ -89,6 +83,15 @@ def _outcome_record(text: JsonText, artifact: dict[str, Any], numbers: dict[str,
     return ImportedRecord(
         "x-import-outcome", data, {"record": _json(text, "", rest)}, (last,) if answer is None else (answer,)
     )
+
+
+def _usage(usage: Any) -> dict[str, Any]:
+    members = usage if isinstance(usage, dict) else {}
+    return {
+        "input_tokens": members.get("prompt_tokens"),
+        "output_tokens": members.get("completion_tokens"),
+        "micro_usd": micro_usd(members.get("cost_usd")),
+    }
 
 
 def _check_digest(artifact: dict[str, Any]) -> tuple[SourceCheck, str]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from forum_runner.document import Origin
-from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.bundle_files import BUILT_IN
 from forum_runner.manifest.manifests import Manifest, Manifests
@@ -42,10 +41,6 @@ class ManifestReader:
         self._kinds = kinds
         self._plan_reader = PlanReader(SchemaReader(bundle), bundle.findings)
         self._plans: dict[tuple[str, tuple[str | int, ...], int], Plan] = {}
-
-    @property
-    def findings(self) -> list[ManifestFinding]:
-        return self.bundle.findings
 
     def read(self, manifest: Manifest) -> Any:
         return self._kinds[manifest.kind].read(self, manifest.value, manifest.origin)
@@ -82,13 +77,13 @@ class ManifestReader:
             manifest = self.manifests.by_reference(field, kind_name, at)
         elif manifest is None and required:
             message, hint = f"the workflow has no {kind.schema}", f"add '{kind.schema}': a path or a mapping"
-            self.findings.append(origin.at("kind").finding("F203", message, hint))
+            self.bundle.findings.append(origin.at("kind").finding("F203", message, hint))
         return self.read(manifest) if manifest else None
 
     def _default(self, kind: ManifestKind, origin: Origin) -> Manifest | None:
         if not kind.has_default:
             message = f"there is no default {kind.schema}"
-            self.findings.append(origin.finding("F005", message, "write a path or a mapping"))
+            self.bundle.findings.append(origin.finding("F005", message, "write a path or a mapping"))
             return None
         source = self.bundle.open_entry(f"{BUILT_IN}default/{kind.schema}.yaml")
         return self.manifests.entry(source, [kind.name], None) if source else None

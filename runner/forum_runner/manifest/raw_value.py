@@ -24,7 +24,7 @@ def raw_value(origin: Origin) -> Any:
     return None if value is _ABSENT else value
 
 
-def has_unknown_worker(task: Task) -> bool:
+def has_unknown_performer(task: Task) -> bool:
     """Whether it is unknown if an agent or a plan performs the task. If so, the type of its output is unknown too."""
     if task.agent is not None or task.lane is not None or task.uses is not None:
         return False

@@ -207,13 +207,12 @@ class _EventReader:
 
     def _alias(self, event: Any) -> None:
         name = event.anchor
-        if name not in self.anchors:
-            self._add("F113", event, f"alias '*{name}' has no anchor '&{name}' before it")
-            self._attach(None, event)
-            return
-        anchored = self.anchors[name]
+        anchored = self.anchors.get(name)
         if anchored is None:
-            self._add("F114", event, f"alias '*{name}' is inside the value that it refers to")
+            if name in self.anchors:
+                self._add("F114", event, f"alias '*{name}' is inside the value that it refers to")
+            else:
+                self._add("F113", event, f"alias '*{name}' has no anchor '&{name}' before it")
             self._attach(None, event)
             return
         self.nodes += anchored.nodes

@@ -34,8 +34,8 @@ READERS: dict[str, Callable[[Path, bytes, RecordSpool], ParsedSource]] = {
     "forum-engine/entries.jsonl": engine,
     "forum-engine/payloads.jsonl": engine,
     "symposium/artifact.json": lambda file, data, spool: symposium.parse(spool, source(file, data), 0),
-    "otel/today.jsonl": lambda file, data, spool: otel.parse(spool, source(file, data), 0, is_lines=True),
-    "otel/older.json": lambda file, data, spool: otel.parse(spool, source(file, data), 0, is_lines=False),
+    "otel/today.jsonl": lambda file, data, spool: otel.parse(spool, source(file, data), 0, is_json_lines=True),
+    "otel/older.json": lambda file, data, spool: otel.parse(spool, source(file, data), 0, is_json_lines=False),
 }
 
 

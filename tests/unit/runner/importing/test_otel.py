@@ -44,7 +44,7 @@ def logs(*items: dict[str, Any]) -> dict[str, Any]:
 
 def read(spool: RecordSpool, *documents: dict[str, Any]) -> ParsedSource:
     data = b"".join(json.dumps(document).encode() + b"\n" for document in documents)
-    return parse(spool, ImportFile("trace.jsonl", BytesIO(data)), 0, is_lines=True)
+    return parse(spool, ImportFile("trace.jsonl", BytesIO(data)), 0, is_json_lines=True)
 
 
 def records(spool: RecordSpool, *documents: dict[str, Any]) -> list[ImportedRecord]:
