@@ -272,7 +272,10 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
         ),
         (
             ["checkpoint", "run", "--key", "run/ledger.jsonl"],
-            "'run/ledger.jsonl' is not a private key: it is not a name, eight hexadecimal digits and base64",
+            (
+                "'run/ledger.jsonl' is not a private key: it does not have the form NAME+ID+BASE64, "
+                "with an ID of eight hexadecimal digits"
+            ),
         ),
         (
             ["checkpoint", "run", "--json", "-o", "mine"],

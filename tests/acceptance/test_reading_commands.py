@@ -179,11 +179,11 @@ def test_an_unknown_task_is_an_error_with_a_hint(options: list[str], examples: P
     assert (misspelled.returncode, misspelled.stdout, misspelled.stderr.decode()) == (
         2,
         b"",
-        "forum: 'two_waves' has no entry of task 'darft'; did you mean 'draft'?\n",
+        "forum: 'two_waves' has no entries about task 'darft'; did you mean 'draft'?\n",
     )
     assert (no_task.returncode, no_task.stderr.decode()) == (
         2,
-        "forum: 'user_kinds' has no entry of task 'draft'; it has no tasks\n",
+        "forum: 'user_kinds' has no entries about task 'draft'; it has no tasks\n",
     )
 
 

@@ -82,12 +82,12 @@ class Log:
         if entry is None:
             self.unreadable += 1
             self.first_unreadable = number if self.first_unreadable is None else self.first_unreadable
-            return LogItem(number, line, None) if self.selection.takes_all else None
+            return LogItem(number, line, None) if self.selection.matches_all else None
         self.is_sealed = entry.kind == SEAL
         self.is_import = self.is_import or (number == 0 and is_import(entry))
         if self.selection.tasks and (task := task_of(entry)) is not None:
             self.tasks.add(task)
-        return LogItem(number, line, entry) if self.selection.takes(entry) else None
+        return LogItem(number, line, entry) if self.selection.matches(entry) else None
 
 
 def open_log(source: LedgerSource, selection: Selection) -> Log:

@@ -49,7 +49,7 @@ def command(
     from forum_runner.ledger.selection import Selection, SeqSpan
     from forum_runner.report.recorded_text import TextReader
 
-    selection = Selection(kinds, tasks, actors, SeqSpan.read(span) if span is not None else None)
+    selection = Selection(kinds, tasks, actors, SeqSpan.parse(span) if span is not None else None)
     log = api.log(WORKSPACE, run, selection)
     with TextReader(log.source.directory) as texts:
         render = _raw if as_json else partial(_text, log, texts, wants_color(sys.stdout))

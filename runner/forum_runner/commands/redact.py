@@ -66,9 +66,9 @@ def _check_reason(reason: str) -> None:
 
 
 def _warn_of_torn_tails(directory: Path) -> None:
-    from forum_runner.ledger.layout import TORN
+    from forum_runner.ledger.layout import TORN_TAILS
 
-    torn = directory / TORN
+    torn = directory / TORN_TAILS
     if torn.is_dir():
         echo_err(
             f"forum: '{torn}' has half-written data from crashes, which may contain the body; check the files yourself"

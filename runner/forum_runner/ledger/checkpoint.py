@@ -1,4 +1,4 @@
-"""Checkpoints: the C2SP tlog-checkpoint of a ledger. A pin is the checkpoint that a verifier kept."""
+"""Checkpoints of ledgers, in the format C2SP tlog-checkpoint. A pin is a checkpoint that a verifier stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_CHECKPOINT_BYTES = 1 << 20
 CHECKPOINT_TEXT = "checkpoint"
 PIN = "pin"
 _TOO_LONG = {CHECKPOINT_TEXT: "L508", PIN: "L512"}
-_OTHER_ROOT = {CHECKPOINT_TEXT: "L509", PIN: "L513"}
+_DIFFERENT_ROOT = {CHECKPOINT_TEXT: "L509", PIN: "L513"}
 
 
 class MalformedCheckpointError(ForumError):
@@ -36,12 +36,12 @@ class Checkpoint:
     root: bytes
 
     def note(self) -> Note:
-        """The text, without a signature."""
+        """The checkpoint as a note without signatures."""
         return Note(f"forum/{self.run}\n{self.size}\n{base64.b64encode(self.root).decode()}\n")
 
 
 def read_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
-    """A checkpoint and its note, which has the signatures."""
+    """Parses a checkpoint. Returns it with its note, which has the signatures, if any."""
     if b"\n\n" not in data:
         # Text outside ASCII fails the rules for the three lines.
         text = data.decode("ascii", "replace")
@@ -54,7 +54,7 @@ def read_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
 
 
 def read_checkpoint_file(path: Path) -> bytes:
-    """The bytes of the file, up to the maximum and one more. A pipe or a device could block, so it counts as empty."""
+    """The bytes of the file, at most one more than the maximum. A pipe or device is not read: it could block."""
     if not path.is_file():
         return b""
     try:
@@ -65,7 +65,7 @@ def read_checkpoint_file(path: Path) -> bytes:
 
 
 def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | LedgerFinding:
-    """The checkpoint; a finding if it is malformed (L506) or not signed by the key (L510)."""
+    """Parses a checkpoint. Returns a finding if it is malformed (L506) or not signed by the key (L510)."""
     if len(data) > MAX_CHECKPOINT_BYTES:
         return LedgerFinding("L506", None, f"the checkpoint has more than {MAX_CHECKPOINT_BYTES:,} bytes")
     try:
@@ -80,14 +80,19 @@ def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | Ledger
 def compare_checkpoint(
     checkpoint: Checkpoint, run: str, size: int, root: bytes | None, what: str = CHECKPOINT_TEXT
 ) -> LedgerFinding | None:
-    """Compares a checkpoint or pin with a ledger. `root` is the root of `checkpoint.size` entries, if it is known."""
+    """The finding if a checkpoint, or a pin, disagrees with a ledger of `size` entries.
+
+    `root` is the root of the ledger's first `checkpoint.size` entries, None if it is unknown. `what` is the word for
+    the checkpoint in the finding.
+    """
     if checkpoint.run != run:
         return LedgerFinding("L507", None, f"the {what} belongs to run {checkpoint.run}, not {run}")
     if checkpoint.size > size:
-        return LedgerFinding(_TOO_LONG[what], None, f"the {what} has {checkpoint.size} entries; the ledger has {size}")
+        sentence = f"the {what}'s size is {checkpoint.size}, larger than the ledger's size of {size}"
+        return LedgerFinding(_TOO_LONG[what], None, sentence)
     if checkpoint.root != root:
-        sentence = f"the {what}'s root differs from the root of the first {checkpoint.size} entries"
-        return LedgerFinding(_OTHER_ROOT[what], None, sentence)
+        sentence = f"the {what}'s root differs from the ledger's root at size {checkpoint.size}"
+        return LedgerFinding(_DIFFERENT_ROOT[what], None, sentence)
     return None
 
 

@@ -31,20 +31,20 @@ def _text_rules() -> dict[str, Any]:
 
 @cache
 def entry_validator(kind: str) -> jsonschema_rs.Draft202012Validator:
-    """Validates an entry. For user kinds and unknown kinds, only the rules for all kinds apply.
+    """The validator for entries of a kind. User kinds and unknown kinds have only the rules for all kinds.
 
     A kind's own rules for `data` and `bodies` are stricter than the common rules and replace them.
     """
     entry = schema("entry")
-    own = entry["$defs"][kind] if kind in KINDS else {}
-    shared = {key: value for key, value in entry.items() if key != "allOf"}
-    properties = {**entry["properties"], **own.get("properties", {})}
-    return jsonschema_rs.Draft202012Validator({**shared, **own, "properties": properties})
+    kind_rules = entry["$defs"][kind] if kind in KINDS else {}
+    common_rules = {key: value for key, value in entry.items() if key != "allOf"}
+    properties = {**entry["properties"], **kind_rules.get("properties", {})}
+    return jsonschema_rs.Draft202012Validator({**common_rules, **kind_rules, "properties": properties})
 
 
 def schema_violation(validator: jsonschema_rs.Draft202012Validator, value: Any) -> str | None:
     """The first violation of the schema, with its location; None if the value is valid."""
     for error in validator.iter_errors(value):
         place = "".join(f"/{step}" for step in error.instance_path)
-        return f"{place or 'the entry'}: {error.message}"
+        return f"{place}: {error.message}" if place else str(error.message)
     return None

@@ -1,4 +1,4 @@
-"""The format of a ledger: the limits and the hash of a line, and the files of a run directory."""
+"""The format of a ledger: its limits, the hash of a line, and the names of the files in a run directory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BODIES = "bodies.tar"
 WAVE_PLAN = "wave-plan.json"
 CHECKPOINT = "checkpoint"
 OUTPUTS = "outputs"
-TORN = "torn"
+TORN_TAILS = "torn"
 
 # OpenSSL takes longer to create a hasher than to copy one.
 _LEAF = hashlib.sha256(b"\0")

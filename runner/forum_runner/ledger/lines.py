@@ -1,4 +1,4 @@
-"""Reads the lines of a ledger as found. Only LF ends a line."""
+"""Reads the lines of a ledger, byte for byte. Only LF ends a line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _LF = 10
 
 
 class LongLine(bytes):
-    """The beginning of a line that is too long to keep. `length` and `leaf` (the hash) describe the whole line."""
+    """The beginning of a line that is too long to hold in memory.
+
+    `length` and `leaf`, the hash, are those of the complete line.
+    """
 
     length: int
     leaf: bytes
@@ -25,14 +28,14 @@ def length_of(line: bytes) -> int:
 
 
 def leaf_of(line: bytes) -> bytes:
-    """The hash of a line as found."""
+    """The hash of the complete line."""
     return line.leaf if isinstance(line, LongLine) else leaf_hash(line)
 
 
 class Lines:
-    """Iterates once over the lines of a stream, without their LF. Afterwards `torn` is what follows the last LF.
+    """Iterates once over the lines of a stream, without their LF. Afterwards `torn` has the bytes after the last LF.
 
-    A line of `MAX_HELD_BYTES` or more is returned as a `LongLine`: a file without LF takes constant memory.
+    A line of `MAX_HELD_BYTES` or more is a `LongLine`, so that even a file without LF needs constant memory.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -52,14 +55,14 @@ class Lines:
 
     def _long_line(self, beginning: bytes) -> Iterator[bytes]:
         length = len(beginning)
-        running = hashlib.sha256(b"\0" + beginning)
+        hasher = hashlib.sha256(b"\0" + beginning)
         part = beginning
         while part and part[-1] != _LF:
             part = self._stream.readline(MAX_HELD_BYTES)
             length += len(part)
-            running.update(part.removesuffix(b"\n"))
+            hasher.update(part.removesuffix(b"\n"))
         line = LongLine(beginning[: MAX_LINE_BYTES + 1])
-        line.leaf = running.digest()
+        line.leaf = hasher.digest()
         if part:
             line.length = length - 1
             yield line

@@ -7,49 +7,38 @@ from collections.abc import Sequence
 from forum_runner.ledger.merkle import EMPTY_ROOT, MerkleTree, node_hash
 
 
-class _Siblings:
-    """The sibling subtrees on the path from one complete subtree, with 2^level leaves, to the root.
+class InclusionPath:
+    """The path of RFC 6962, section 2.1.1, from a leaf to the root of all added leaves.
 
-    Each leaf outside the subtree belongs to one sibling. The highest bit in which its number differs from a number
-    inside selects the sibling. This keeps log n hashes, and the number of leaves need not be known in advance.
+    With a `level`, the path starts at the complete subtree of 2^level leaves that contains the leaf.
+
+    Each leaf outside the subtree belongs to one sibling on the path. The highest bit in which the indexes of the two
+    leaves differ selects the sibling. This keeps log n hashes, and the number of leaves need not be known in advance.
     """
 
-    def __init__(self, inside: int, level: int) -> None:
-        self._inside = inside
+    def __init__(self, index: int, level: int = 0) -> None:
+        self._index = index
         self._level = level
-        self._trees: list[MerkleTree] = []
-        self.subtree = MerkleTree()
-
-    def add(self, number: int, leaf: bytes) -> None:
-        above = (number ^ self._inside).bit_length() - 1 - self._level
-        if above < 0:
-            self.subtree.add(leaf)
-            return
-        while len(self._trees) <= above:
-            self._trees.append(MerkleTree())
-        self._trees[above].add(leaf)
-
-    def roots(self) -> list[bytes]:
-        """The nearest first. An empty sibling is not part of the path."""
-        return [tree.root() for tree in self._trees if tree.size]
-
-
-class InclusionPath:
-    """The path of RFC 6962, section 2.1.1, from a leaf to the root of all added leaves."""
-
-    def __init__(self, index: int) -> None:
-        self._siblings = _Siblings(index, 0)
+        self._siblings: list[MerkleTree] = []
+        self._subtree = MerkleTree()
         self._size = 0
 
     def add(self, leaf: bytes) -> None:
-        self._siblings.add(self._size, leaf)
+        number = (self._size ^ self._index).bit_length() - 1 - self._level
         self._size += 1
+        if number < 0:
+            self._subtree.add(leaf)
+            return
+        while len(self._siblings) <= number:
+            self._siblings.append(MerkleTree())
+        self._siblings[number].add(leaf)
 
     def hashes(self) -> tuple[bytes, ...]:
-        return tuple(self._siblings.roots())
+        """The roots of the siblings, the nearest first. An empty sibling is not part of the path."""
+        return tuple(sibling.root() for sibling in self._siblings if sibling.size)
 
 
-class ConsistencyPath:
+class ConsistencyPath(InclusionPath):
     """The path of RFC 6962, section 2.1.2, from the root of `from_size` leaves to the root of all added leaves.
 
     It starts with the last complete subtree of the older tree, followed by the siblings on its path. If that subtree
@@ -58,41 +47,38 @@ class ConsistencyPath:
 
     def __init__(self, from_size: int) -> None:
         self._from_size = from_size
-        self._size = 0
-        trailing_zeros = (from_size & -from_size).bit_length() - 1
-        self._siblings = _Siblings(from_size - 1, trailing_zeros) if from_size else None
-
-    def add(self, leaf: bytes) -> None:
-        if self._siblings is not None:
-            self._siblings.add(self._size, leaf)
-        self._size += 1
+        trailing_zeros = max(0, (from_size & -from_size).bit_length() - 1)
+        super().__init__(max(0, from_size - 1), trailing_zeros)
 
     def hashes(self) -> tuple[bytes, ...]:
-        if self._siblings is None or self._size == self._from_size:
+        if self._from_size in (0, self._size):
             return ()
-        start = [] if _is_power_of_two(self._from_size) else [self._siblings.subtree.root()]
-        return (*start, *self._siblings.roots())
+        start = () if _is_power_of_two(self._from_size) else (self._subtree.root(),)
+        return (*start, *super().hashes())
 
 
 def is_included(leaf: bytes, index: int, size: int, root: bytes, path: Sequence[bytes]) -> bool:
-    """RFC 9162, section 2.1.3.2."""
+    """Whether the path proves that `leaf` is at `index` in the tree (RFC 9162, section 2.1.3.2)."""
     if index >= size:
         return False
-    number, last, found = index, size - 1, leaf
+    number, last, computed = index, size - 1, leaf
     for sibling in path:
         if last == 0:
             return False
         if number & 1 or number == last:
-            found = node_hash(sibling, found)
+            computed = node_hash(sibling, computed)
             number, last = _past_lone_nodes(number, last)
         else:
-            found = node_hash(found, sibling)
+            computed = node_hash(computed, sibling)
         number, last = number >> 1, last >> 1
-    return last == 0 and found == root
+    return last == 0 and computed == root
 
 
 def is_consistent(from_size: int, from_root: bytes, size: int, root: bytes, path: Sequence[bytes]) -> bool:
-    """RFC 9162, section 2.1.4.2. An empty tree and an equal tree need no path."""
+    """Whether the path proves that the older tree is the beginning of the tree (RFC 9162, section 2.1.4.2).
+
+    If the older tree is empty or the two are equal, the path must be empty.
+    """
     if from_size == size:
         return from_root == root and not path and (size > 0 or root == EMPTY_ROOT)
     if from_size == 0:
@@ -117,7 +103,7 @@ def is_consistent(from_size: int, from_root: bytes, size: int, root: bytes, path
 
 
 def _past_lone_nodes(number: int, last: int) -> tuple[int, int]:
-    """Moves up to the level where the sibling is on the left: a node without a sibling moves up unchanged."""
+    """Moves up to the level where the node's sibling is on the left. Nodes without a sibling move up unchanged."""
     while number and not number & 1:
         number, last = number >> 1, last >> 1
     return number, last

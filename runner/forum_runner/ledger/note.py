@@ -32,7 +32,7 @@ class MalformedKeyError(ForumError):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature line. `value` follows the key id: 64 bytes for Ed25519, any length for other algorithms."""
+    """A signature line. `value` is the signature itself: 64 bytes for Ed25519, any length for other algorithms."""
 
     name: str
     key_id: bytes
@@ -44,7 +44,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text that ends with LF, and its signatures. Without signatures, a note is the text alone."""
+    """A text that ends with LF, and its signatures. A note without signatures is encoded as the text alone."""
 
     text: str
     signatures: tuple[Signature, ...] = ()
@@ -57,9 +57,9 @@ class Note:
         return Note(self.text, (*self.signatures, key.sign(self.text)))
 
     def is_signed_by(self, key: VerifierKey) -> bool:
-        """Whether the note has a signature line of this key, and all its lines of this key are valid."""
-        own = [found for found in self.signatures if (found.name, found.key_id) == (key.name, key.id)]
-        return bool(own) and all(key.verifies(found.value, self.text) for found in own)
+        """Whether the note has a signature by this key, and all its signatures by this key are valid."""
+        claimed = [item for item in self.signatures if (item.name, item.key_id) == (key.name, key.id)]
+        return bool(claimed) and all(key.verifies(item.value, self.text) for item in claimed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,14 @@ class VerifierKey:
 
 @dataclass(frozen=True, slots=True)
 class SignerKey:
-    """A private key and its name. `repr` hides the seed."""
+    """A private key and its name. Its `repr` does not contain the seed."""
 
     name: str
     seed: bytes = field(repr=False)
 
     @classmethod
     def generate(cls, name: str, random: Callable[[int], bytes]) -> SignerKey:
-        """`random` returns the given number of random bytes."""
+        """A key with a random seed. `random` returns the requested number of random bytes."""
         _check_name(name)
         return cls(name, random(KEY_BYTES))
 
@@ -138,14 +138,14 @@ class SignerKey:
 
 
 def read_note(data: bytes) -> Note:
-    """A note with at least one signature. The last empty line separates the text from the signatures."""
+    """Parses a note with at least one signature. The last empty line separates the text from the signatures."""
     try:
-        whole = data.decode()
+        decoded = data.decode()
     except UnicodeDecodeError as error:
         raise MalformedNoteError("it is not UTF-8") from error
-    if _CONTROL.search(whole):
+    if _CONTROL.search(decoded):
         raise MalformedNoteError("it contains a control character")
-    text, separator, lines = whole.rpartition("\n\n")
+    text, separator, lines = decoded.rpartition("\n\n")
     if not separator or not lines:
         raise MalformedNoteError("it has no signature line after an empty line")
     if not lines.endswith("\n"):
@@ -154,7 +154,7 @@ def read_note(data: bytes) -> Note:
 
 
 def from_base64(text: str) -> bytes | None:
-    """The bytes of standard base64; None if the text is not the one canonical form."""
+    """Decodes standard base64. Returns None if the text is not the canonical encoding of the bytes."""
     try:
         data = base64.b64decode(text, validate=True)
     except ValueError:
@@ -166,17 +166,17 @@ def _read_signature(line: str) -> Signature:
     name, _, encoded = line.removeprefix(_LINE_START).partition(" ")
     data = from_base64(encoded)
     if not line.startswith(_LINE_START) or not _is_name(name) or data is None or len(data) <= _ID_BYTES:
-        raise MalformedNoteError("a signature line is not a dash, a key name, and an id and a signature in base64")
+        raise MalformedNoteError("a signature line is not an em dash, a key name and base64 (key id and signature)")
     return Signature(name, data[:_ID_BYTES], data[_ID_BYTES:])
 
 
 def _split_key(text: str) -> tuple[str, bytes, bytes]:
-    """Name, id and the 32 bytes of the key. Base64 may contain a plus sign, so it comes last."""
+    """The name, the id and the 32 bytes of a key. Base64 may contain a plus sign, so it comes last."""
     name, _, rest = text.partition("+")
     key_id, _, encoded = rest.partition("+")
     data = from_base64(encoded)
     if not _KEY_ID.fullmatch(key_id) or data is None:
-        raise MalformedKeyError("it is not a name, eight hexadecimal digits and base64")
+        raise MalformedKeyError("it does not have the form NAME+ID+BASE64, with an ID of eight hexadecimal digits")
     _check_name(name)
     if data[:1] != _ED25519 or len(data) != 1 + KEY_BYTES:
         raise MalformedKeyError("it is not an Ed25519 key")
@@ -185,7 +185,7 @@ def _split_key(text: str) -> tuple[str, bytes, bytes]:
 
 def _check_name(name: str) -> None:
     if not _is_name(name):
-        raise MalformedKeyError("a key name cannot contain white space, control characters or '+'")
+        raise MalformedKeyError("a key name cannot be empty, or contain whitespace, control characters or '+'")
 
 
 def _is_name(name: str) -> bool:

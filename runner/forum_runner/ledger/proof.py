@@ -1,8 +1,8 @@
-"""Inclusion and consistency proofs (proof.schema.json): write, read and check them, without the ledger."""
+"""Inclusion and consistency proofs (proof.schema.json): serializes, reads and checks them, without the ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from forum_runner.ledger.checkpoint import (
     open_checkpoint,
     read_checkpoint,
 )
+from forum_runner.ledger.entry_schema import schema_violation
 from forum_runner.ledger.layout import FORMAT, leaf_hash
 from forum_runner.ledger.merkle_path import is_consistent, is_included
 from forum_runner.ledger.note import Note, VerifierKey
@@ -28,7 +29,7 @@ from forum_runner.ledger.verification.bytes_level import read_object
 from forum_runner.ledger.verification.report import LedgerFinding, Verdict, Violation, verdict_of
 from forum_runner.manifest.schema_check import validator
 
-_MAX_REASON = 200
+_MAX_REASON_LENGTH = 200
 
 
 class MalformedProofError(ForumError):
@@ -37,7 +38,7 @@ class MalformedProofError(ForumError):
 
 @dataclass(frozen=True, slots=True)
 class InclusionProof:
-    """Proves that `line` is entry `seq` of the ledger that the checkpoint describes."""
+    """Proves that `line` is entry `seq` of the ledger that the checkpoint describes. `path` leads to its root."""
 
     checkpoint: Checkpoint
     seq: int
@@ -62,7 +63,7 @@ class InclusionProof:
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyProof:
-    """Proves that the ledger had `from_root` with `from_size` entries, and has only grown since."""
+    """Proves that the ledger had the root `from_root` at `from_size` entries, and that later entries were appended."""
 
     checkpoint: Checkpoint
     from_size: int
@@ -71,7 +72,7 @@ class ConsistencyProof:
 
     def claim(self) -> str:
         sizes = f"from {self.from_size} to {self.checkpoint.size} entries"
-        return f"the ledger of run {self.checkpoint.run} only grew {sizes}"
+        return f"the ledger of run {self.checkpoint.run} grew {sizes} by appending only"
 
     def is_valid(self) -> bool:
         return is_consistent(self.from_size, self.from_root, self.checkpoint.size, self.checkpoint.root, self.path)
@@ -87,7 +88,7 @@ Proof = InclusionProof | ConsistencyProof
 
 
 def serialize_proof(proof: Proof, note: Note) -> bytes:
-    """The document in RFC 8785 form, and LF. `note` is the proof's checkpoint, signed or not."""
+    """The document in RFC 8785 form, followed by LF. `note` is the proof's checkpoint, signed or not."""
     checkpoint = proof.checkpoint
     shared = {
         "format": FORMAT,
@@ -101,17 +102,17 @@ def serialize_proof(proof: Proof, note: Note) -> bytes:
 
 
 def read_proof(data: bytes) -> tuple[Proof, Note]:
-    """A proof that is consistent in itself, and its checkpoint as a note."""
+    """Parses a proof. Returns it with its checkpoint as a note. Raises if its members contradict each other."""
     document = _parse(data)
     checkpoint, note = _checkpoint(document)
     path = tuple(bytes.fromhex(node) for node in document["path"])
     # JSON Schema accepts 3.0 as an integer.
     if document["proof"] == "inclusion":
         seq = int(document["seq"])
-        _refuse_if(seq >= checkpoint.size, f"it proves entry {seq}, but its checkpoint has {checkpoint.size} entries")
+        _refuse_if(seq >= checkpoint.size, f"its seq is {seq}, but the size of its checkpoint is {checkpoint.size}")
         return InclusionProof(checkpoint, seq, _line(document), path), note
     from_size = int(document["from_size"])
-    _refuse_if(from_size > checkpoint.size, f"its from_size is {from_size}, its size {checkpoint.size}")
+    _refuse_if(from_size > checkpoint.size, f"its from_size is {from_size}, larger than its size of {checkpoint.size}")
     return ConsistencyProof(checkpoint, from_size, bytes.fromhex(document["from_root"]), path), note
 
 
@@ -126,13 +127,12 @@ def _parse(data: bytes) -> dict[str, Any]:
         # orjson accepts duplicate keys.
         read_json_text(data.decode())
     except RepeatedKeyError as error:
-        raise MalformedProofError(visible(f"duplicate key '{error.key[:_MAX_REASON]}'")) from error
+        raise MalformedProofError(visible(f"duplicate key '{error.key[:_MAX_REASON_LENGTH]}'")) from error
     except (ValueError, RecursionError) as error:
         raise MalformedProofError(f"it is not JSON: {error}") from error
-    for mismatch in validator("proof").iter_errors(document):
-        place = "".join(f"/{step}" for step in mismatch.instance_path)
-        reason = visible(f"{place or 'the document'}: {mismatch.message}")
-        raise MalformedProofError(f"it does not match its schema: {reason[:_MAX_REASON]}")
+    violation = schema_violation(validator("proof"), document)
+    if violation is not None:
+        raise MalformedProofError(f"it does not match its schema: {visible(violation)[:_MAX_REASON_LENGTH]}")
     return document
 
 
@@ -155,14 +155,14 @@ def _line(document: Mapping[str, Any]) -> bytes:
         raise MalformedProofError(f"its entry is malformed: {violation}") from violation
     run, seq = entry.get("run"), entry.get("seq")
     # In Python, True equals 1.
-    is_other = isinstance(seq, bool) or (run, seq) != (document["run"], document["seq"])
-    _refuse_if(is_other, "its run or seq differs from its entry")
+    is_different = isinstance(seq, bool) or (run, seq) != (document["run"], document["seq"])
+    _refuse_if(is_different, "its run or seq differs from its entry")
     return line
 
 
 @dataclass(frozen=True, slots=True)
 class ProofReport:
-    """`proof` is None if the document is malformed."""
+    """The result of checking a proof. `proof` is None if the document is malformed."""
 
     proof: Proof | None
     findings: tuple[LedgerFinding, ...]
@@ -179,38 +179,31 @@ def check_proof(
     key: VerifierKey | None = None,
     pin: Checkpoint | None = None,
 ) -> ProofReport:
-    """Checks a proof. `checkpoint` and `pin` must agree with it. `key` must have signed the checkpoint."""
+    """Checks a proof, and that it agrees with `checkpoint` and `pin`, if they are given.
+
+    `key` must have signed `checkpoint` or, without one, the checkpoint in the proof.
+    """
     try:
         proof, note = read_proof(data)
     except MalformedProofError as error:
         return ProofReport(None, (LedgerFinding("L601", None, f"the proof is malformed: {error}"),))
-    findings = []
+    findings: list[LedgerFinding | None] = []
     if not proof.is_valid():
         findings.append(LedgerFinding("L602", None, f"the path does not prove that {proof.claim()}"))
     if key is not None and checkpoint is None and not note.is_signed_by(key):
         findings.append(LedgerFinding("L510", None, f"the proof's checkpoint is not signed by the key '{key.name}'"))
-    findings += _disagreements(proof, checkpoint, key, pin)
-    return ProofReport(proof, tuple(findings))
-
-
-def _disagreements(
-    proof: Proof, given: bytes | None, key: VerifierKey | None, pin: Checkpoint | None
-) -> Iterator[LedgerFinding]:
-    if given is not None:
-        opened = open_checkpoint(given, key)
-        if isinstance(opened, LedgerFinding):
-            yield opened
-        else:
-            yield from _compared(proof, opened, CHECKPOINT_TEXT)
+    if checkpoint is not None:
+        opened = open_checkpoint(checkpoint, key)
+        findings.append(opened if isinstance(opened, LedgerFinding) else _compare(proof, opened, CHECKPOINT_TEXT))
     if pin is not None:
-        yield from _compared(proof, pin, PIN)
+        findings.append(_compare(proof, pin, PIN))
+    return ProofReport(proof, tuple(filter(None, findings)))
 
 
-def _compared(proof: Proof, other: Checkpoint, what: str) -> Iterator[LedgerFinding]:
+def _compare(proof: Proof, other: Checkpoint, what: str) -> LedgerFinding | None:
     own, roots = proof.checkpoint, proof.roots()
-    found = compare_checkpoint(other, own.run, own.size, roots.get(other.size), what)
-    if found is not None and found.code != "L507" and other.size not in roots:
+    finding = compare_checkpoint(other, own.run, own.size, roots.get(other.size), what)
+    if finding is not None and finding.code != "L507" and other.size not in roots:
         sizes = " and ".join(str(size) for size in roots)
-        found = replace(found, sentence=f"the {what} has {other.size} entries; the proof has roots for {sizes} only")
-    if found is not None:
-        yield found
+        return replace(finding, sentence=f"the {what}'s size is {other.size}; the proof has roots for {sizes} only")
+    return finding

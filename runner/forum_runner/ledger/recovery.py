@@ -18,7 +18,7 @@ from forum_runner.ledger.body_index import BROKEN_RULES, BodyIndex
 from forum_runner.ledger.clock import Clock
 from forum_runner.ledger.entries import AnyEntry, RunRepaired, RunSealed
 from forum_runner.ledger.files import LedgerFiles
-from forum_runner.ledger.layout import BODIES, LEDGER, TORN
+from forum_runner.ledger.layout import BODIES, LEDGER, TORN_TAILS
 from forum_runner.ledger.lines import Lines
 from forum_runner.ledger.redaction import remove_bodies
 from forum_runner.ledger.verification.bodies_level import UnreadableArchive, check_bodies
@@ -115,7 +115,7 @@ class _Scan:
 
 def _set_aside(files: LedgerFiles, scan: _Scan) -> Iterator[dict[str, Any]]:
     """Truncates torn tails once their copies are on disk, and yields every copy that no entry records yet."""
-    folder = files.directory / TORN
+    folder = files.directory / TORN_TAILS
     recorded = scan.recorded_torn_tails
     for name, end in ((LEDGER, scan.ledger_end), (BODIES, scan.bodies_end)):
         if _has_torn_tail(files.directory / name, end):

@@ -1,4 +1,4 @@
-"""Reads the entries and a few facts of a run directory, without verifying it."""
+"""Reads the entries, the workflow's name and the mode of a run directory, without verifying it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from forum_runner.ledger.read_entry import SEAL, ReadEntry, read_entry
 
 
 def read_entries(directory: Path) -> Iterator[ReadEntry]:
+    """The entries of a ledger. Lines that are not entries are skipped."""
     with (directory / LEDGER).open("rb") as stream:
         for line in Lines(stream):
             entry = read_entry(line)
@@ -22,7 +23,7 @@ def read_entries(directory: Path) -> Iterator[ReadEntry]:
 
 
 def ends_with_seal(directory: Path) -> bool:
-    """Whether the last line claims to be a seal."""
+    """Whether the last complete line is an entry of the kind `run.sealed`."""
     with (directory / LEDGER).open("rb") as stream:
         stream.seek(max(stream.seek(0, os.SEEK_END) - 2 * MAX_LINE_BYTES, 0))
         lines = stream.read().split(b"\n")

@@ -23,17 +23,17 @@ class SeqSpan:
     last: int | None = None
 
     @classmethod
-    def read(cls, written: str) -> SeqSpan:
-        """`N`, `A..B`, `A..` or `..B`."""
-        match = _SPAN.fullmatch(written)
+    def parse(cls, text: str) -> SeqSpan:
+        """Parses `N`, `A..B`, `A..` or `..B`."""
+        match = _SPAN.fullmatch(text)
         if match is None or not (match["first"] or match["last"]) or (match["last"] and not match["dots"]):
-            raise UsageError(f"'{written}' is not a seq or a range of seqs such as 3..9")
+            raise UsageError(f"'{text}' is not a seq or a range of seqs such as 3..9")
         first = int(match["first"] or 0)
         if not match["dots"]:
             return cls(first, first)
         last = int(match["last"]) if match["last"] else None
         if last is not None and last < first:
-            raise UsageError(f"the range {written} ends before it starts")
+            raise UsageError(f"the range '{text}' ends before it starts")
         return cls(first, last)
 
     def __contains__(self, seq: int) -> bool:
@@ -42,9 +42,8 @@ class SeqSpan:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selects entries that match one of `kinds` and one of `actors` (globs), one of `tasks`, and the span.
-
-    An empty criterion matches every entry.
+    """Matches an entry if its kind matches one of `kinds` and its actor one of `actors` (globs), if it is about one of
+    `tasks`, and if its seq is in the span. An empty criterion matches every entry.
     """
 
     kinds: tuple[str, ...] = ()
@@ -53,10 +52,10 @@ class Selection:
     span: SeqSpan | None = None
 
     @property
-    def takes_all(self) -> bool:
+    def matches_all(self) -> bool:
         return not (self.kinds or self.tasks or self.actors or self.span)
 
-    def takes(self, entry: ReadEntry) -> bool:
+    def matches(self, entry: ReadEntry) -> bool:
         return (
             (self.span is None or entry.seq in self.span)
             and (not self.kinds or any(fnmatchcase(entry.kind, kind) for kind in self.kinds))
@@ -74,21 +73,21 @@ def check_kinds(globs: tuple[str, ...], known: Collection[str]) -> None:
             raise UsageError(f"unknown kind '{glob}'; choose from {', '.join(sorted(known))}, or x-...")
 
 
-def check_tasks(tasks: tuple[str, ...], named: set[str], name: str) -> None:
-    """Raises if no entry names a task: a misspelled task would select nothing. `named` are the tasks in the ledger."""
+def check_tasks(tasks: tuple[str, ...], units: set[str], ledger: str) -> None:
+    """Raises if a task has no entries: a misspelled task would select nothing. `units` are all units with entries."""
     for task in tasks:
-        if not any(is_unit_of(found, task) for found in named):
-            hint = hint_for(task, named, "tasks") if named else "it has no tasks"
-            raise UsageError(f"'{name}' has no entry of task '{task}'" + (f"; {hint}" if hint else ""))
+        if not any(is_unit_of(unit, task) for unit in units):
+            hint = hint_for(task, units, "tasks") if units else "it has no tasks"
+            raise UsageError(f"'{ledger}' has no entries about task '{task}'" + (f"; {hint}" if hint else ""))
 
 
 def task_of(entry: ReadEntry) -> str | None:
-    """The task that an entry is about. A stopped task budget is about its task."""
+    """The task that an entry is about. An entry about the budget of a task has its id in `name`."""
     if entry.task is None and entry.data.get("scope") == "task":
         return text(entry.data, "name")
     return entry.task
 
 
 def _is_about(entry: ReadEntry, task: str) -> bool:
-    named = task_of(entry)
-    return named is not None and is_unit_of(named, task)
+    unit = task_of(entry)
+    return unit is not None and is_unit_of(unit, task)

@@ -24,7 +24,10 @@ _RUN_ID_OR_PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{7,35}")
 
 @dataclass(frozen=True, slots=True)
 class LedgerSource:
-    """`path` is the ledger file, None for standard input; `directory` is the run directory, if one was given."""
+    """Where to read a ledger. `path` is the file, None for standard input; `directory` is the run directory, if given.
+
+    Messages call the source `name`.
+    """
 
     name: str
     path: Path | None
@@ -34,9 +37,9 @@ class LedgerSource:
     def open(self) -> Iterator[BinaryIO]:
         """Opens the ledger for reading. Standard input can be read once, and stays open."""
         try:
-            # Not `sys.stdin`: it is None in a process without standard input.
-            given = 0 if self.path is None else self.path
-            stream = open(given, "rb", BUFFER_BYTES, closefd=self.path is not None)  # noqa: SIM115 - closed below
+            # Descriptor 0, not `sys.stdin`, which is None in a process without standard input.
+            file = 0 if self.path is None else self.path
+            stream = open(file, "rb", BUFFER_BYTES, closefd=self.path is not None)  # noqa: SIM115 - closed below
         except OSError as error:
             raise UsageError(f"cannot read '{self.name}': {error.strerror}") from error
         with stream:
@@ -49,7 +52,7 @@ class LedgerSource:
 
     @contextmanager
     def open_seekable(self) -> Iterator[BinaryIO]:
-        """A file that can be read again from any position; anything else is copied to a temporary file."""
+        """Opens the ledger so that any position can be read again. A pipe is copied to a temporary file."""
         with self.open() as stream:
             if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 yield stream
@@ -59,11 +62,11 @@ class LedgerSource:
                 copy.seek(0)
                 yield cast(BinaryIO, copy)
 
-    def follow(self, is_wanted: Callable[[], bool]) -> Iterator[bytes | None]:
-        """Yields lines as they are written, and None while there are none, as long as `is_wanted` returns True.
+    def follow(self, keep_following: Callable[[], bool]) -> Iterator[bytes | None]:
+        """Yields lines as they are written, and None if there are none, as long as `keep_following` returns True.
 
-        A line counts once its LF is written. Bytes after the last LF are read again each time: a writer that reopens
-        the ledger replaces a torn tail. Anything but a regular file is read to its end.
+        A line is complete once its LF is written. Bytes after the last LF are read again each time: a writer that
+        reopens the ledger replaces a torn tail. Anything but a regular file is read to its end.
         """
         with self.open() as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -78,7 +81,7 @@ class LedgerSource:
                     offset += end + 1
                     continue
                 self._check_end(stream, offset, data)
-                if not is_wanted():
+                if not keep_following():
                     return
                 yield None
 
@@ -89,15 +92,15 @@ class LedgerSource:
             raise UsageError(f"cannot follow '{self.name}': the file was truncated")
 
 
-def find_ledger(given: str, workspace: Workspace) -> LedgerSource:
+def find_ledger(run: str, workspace: Workspace) -> LedgerSource:
     """Resolves a RUN argument: `-`, an existing path, or a run id. A path takes precedence over an id."""
-    if given == STANDARD_INPUT:
+    if run == STANDARD_INPUT:
         return LedgerSource("standard input", None)
-    path = workspace.path(given)
+    path = workspace.path(run)
     if _mode_of(path) is None:
-        path = _run_of(given, workspace.runs)
+        path = _find_run(run, workspace.runs)
         return _in_directory(str(path), path)
-    return ledger_at(path, given)
+    return ledger_at(path, run)
 
 
 def ledger_at(path: Path, name: str | None = None) -> LedgerSource:
@@ -118,25 +121,27 @@ def _in_directory(name: str, directory: Path) -> LedgerSource:
     return LedgerSource(name, path, directory)
 
 
-def _run_of(given: str, runs: Path) -> Path:
-    if not _RUN_ID_OR_PREFIX.fullmatch(given):
-        raise UsageError(f"no file, directory or run '{given}'")
+def _find_run(id_: str, runs: Path) -> Path:
+    """The run directory whose name is the id, or is the only one that starts with it."""
+    if not _RUN_ID_OR_PREFIX.fullmatch(id_):
+        raise UsageError(f"no file, directory or run '{id_}'")
     try:
-        found = sorted(path for path in runs.iterdir() if path.name.startswith(given))
+        found = sorted(path for path in runs.iterdir() if path.name.startswith(id_))
     except FileNotFoundError:
         found = []
     except OSError as error:
         raise UsageError(f"cannot read '{runs}': {error.strerror}") from error
     if not found:
-        raise UsageError(f"no file or directory '{given}', and no run with this id in '{runs}'")
-    exact = [path for path in found if path.name == given]
+        raise UsageError(f"no file or directory '{id_}', and no run with this id in '{runs}'")
+    exact = [path for path in found if path.name == id_]
     if len(found) > 1 and not exact:
         listed = ", ".join(path.name for path in found[:4]) + (", ..." if len(found) > 4 else "")
-        raise UsageError(f"{len(found)} run ids start with '{given}': {listed}")
+        raise UsageError(f"{len(found)} run ids start with '{id_}': {listed}")
     return (exact or found)[0]
 
 
 def _mode_of(path: Path) -> int | None:
+    """The file mode, which includes the type of the file; None if the path does not exist."""
     try:
         return path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):

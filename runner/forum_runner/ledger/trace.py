@@ -1,4 +1,4 @@
-"""The causes of an entry, their causes, and so on, read from the end of a ledger to its beginning."""
+"""Finds the causes of an entry, their causes, and so on. It reads the ledger backwards."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ _CHUNK_BYTES = 262_144
 
 
 def lines_backwards(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file, the last one first, without a torn tail and lines of more than `MAX_HELD_BYTES`.
+    """The lines of a file, the last one first. Skips a torn tail, and lines of more than `MAX_HELD_BYTES`.
 
-    The file is not mapped: if a writer truncated a torn tail meanwhile, reading the mapping would kill the process.
+    The file is not memory-mapped: if a writer truncated a torn tail, reading the mapping would kill the process.
     """
     end = os.fstat(stream.fileno()).st_size
+    # The beginning of the line that ends after `end`, and whether that line is skipped.
     rest, is_skipped = b"", True
     while end > 0:
         start = max(0, end - _CHUNK_BYTES)

@@ -141,5 +141,5 @@ def test_the_builder_keeps_a_logarithmic_number_of_hashes(index: int) -> None:
     for number in range(3_000):
         builder.add(number.to_bytes(32))
 
-    kept = sum(node is not None for tree in builder._siblings._trees for node in tree._edge)
+    kept = sum(node is not None for tree in builder._siblings for node in tree._edge)
     assert kept <= 2 * (3_000).bit_length()

@@ -27,8 +27,8 @@ def test_the_same_ledger_and_a_longer_one_agree_with_the_pin() -> None:
     ("run", "size", "root", "finding"),
     [
         (OTHER_RUN, 7, ROOT, LedgerFinding("L507", None, f"the pin belongs to run {RUN}, not {OTHER_RUN}")),
-        (RUN, 6, None, LedgerFinding("L512", None, "the pin has 7 entries; the ledger has 6")),
-        (RUN, 9, bytes(32), LedgerFinding("L513", None, "the pin's root differs from the root of the first 7 entries")),
+        (RUN, 6, None, LedgerFinding("L512", None, "the pin's size is 7, larger than the ledger's size of 6")),
+        (RUN, 9, bytes(32), LedgerFinding("L513", None, "the pin's root differs from the ledger's root at size 7")),
     ],
 )
 def test_a_ledger_that_contradicts_the_pin_is_a_finding(

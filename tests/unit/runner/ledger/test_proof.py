@@ -110,8 +110,8 @@ def test_a_proof_need_not_be_canonical_to_be_valid() -> None:
     [
         (b"", "the proof is malformed: it is not JSON: "),
         (b"\xff", "the proof is malformed: it is not JSON: "),
-        (b"[]", "the proof is malformed: it does not match its schema: the document: "),
-        (b"{}", "the proof is malformed: it does not match its schema: the document: "),
+        (b"[]", "the proof is malformed: it does not match its schema: "),
+        (b"{}", "the proof is malformed: it does not match its schema: "),
         (b'{"format":NaN}', "the proof is malformed: it is not JSON: "),
         (b"[" * 100_000, "the proof is malformed: it is not JSON: "),
     ],
@@ -155,7 +155,7 @@ def entry_with(**members: Any) -> Change:
         (set_to("root", "0" * 64), "its run, size or root differs from its checkpoint"),
         (set_to("checkpoint", "forum\n"), "its checkpoint is malformed: its text is not three lines"),
         (set_to("checkpoint", checkpoint_of(6).note().text), "its run, size or root differs from its checkpoint"),
-        (set_to("seq", 7), "it proves entry 7, but its checkpoint has 7 entries"),
+        (set_to("seq", 7), "its seq is 7, but the size of its checkpoint is 7"),
         (set_to("seq", 4), "its run or seq differs from its entry"),
         (set_to("entry", "x"), "its entry is malformed: the line is not JSON"),
         (set_to("entry", "[]"), "its entry is malformed: the line is JSON, but not an object"),
@@ -180,7 +180,7 @@ def test_an_inclusion_proof_that_contradicts_itself_is_malformed(change: Change,
     [
         (lambda document: document.pop("from_root"), "it does not match its schema"),
         (set_to("seq", 3), "it does not match its schema"),
-        (set_to("from_size", 8), "its from_size is 8, its size 7"),
+        (set_to("from_size", 8), "its from_size is 8, larger than its size of 7"),
         (set_to("root", "0" * 64), "its run, size or root differs from its checkpoint"),
     ],
 )
@@ -228,22 +228,26 @@ def test_a_boolean_is_not_a_seq(value: bool) -> None:
             entry_with(at="2026-11-15T10:00:00.000000Z"),
             f"the enclosed line is entry 3 of run {RUN} (checkpoint of its first 7 entries)",
         ),
-        (consistency(3, 7), set_to("path", []), f"the ledger of run {RUN} only grew from 3 to 7 entries"),
-        (consistency(3, 7), set_to("from_size", 4), f"the ledger of run {RUN} only grew from 4 to 7 entries"),
+        (consistency(3, 7), set_to("path", []), f"the ledger of run {RUN} grew from 3 to 7 entries by appending only"),
+        (
+            consistency(3, 7),
+            set_to("from_size", 4),
+            f"the ledger of run {RUN} grew from 4 to 7 entries by appending only",
+        ),
         (
             consistency(7, 7),
             set_to("from_root", "0" * 64),
-            f"the ledger of run {RUN} only grew from 7 to 7 entries",
+            f"the ledger of run {RUN} grew from 7 to 7 entries by appending only",
         ),
         (
             consistency(0, 7),
             set_to("from_root", "0" * 64),
-            f"the ledger of run {RUN} only grew from 0 to 7 entries",
+            f"the ledger of run {RUN} grew from 0 to 7 entries by appending only",
         ),
         (
             ConsistencyProof(Checkpoint(RUN, 0, bytes(32)), 0, checkpoint_of(0).root, ()),
             lambda _: None,
-            f"the ledger of run {RUN} only grew from 0 to 0 entries",
+            f"the ledger of run {RUN} grew from 0 to 0 entries by appending only",
         ),
     ],
 )
@@ -328,4 +332,4 @@ def test_a_pin_must_agree_with_the_proof(pin: Checkpoint, expected: list[str]) -
 def test_a_checkpoint_of_a_size_outside_the_proof_has_its_own_message() -> None:
     (finding,) = check_proof(document_bytes(consistency(3, 7)), checkpoint=checkpoint_of(5).note().encode()).findings
 
-    assert finding.sentence == "the checkpoint has 5 entries; the proof has roots for 3 and 7 only"
+    assert finding.sentence == "the checkpoint's size is 5; the proof has roots for 3 and 7 only"

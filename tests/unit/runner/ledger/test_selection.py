@@ -15,11 +15,11 @@ def entries(name: str) -> list[ReadEntry]:
 
 
 def selected(name: str, selection: Selection) -> list[str]:
-    return [f"{entry.kind} {entry.task or '-'}" for entry in entries(name) if selection.takes(entry)]
+    return [f"{entry.kind} {entry.task or '-'}" for entry in entries(name) if selection.matches(entry)]
 
 
 def test_an_empty_selection_selects_everything() -> None:
-    assert Selection().takes_all
+    assert Selection().matches_all
     assert len(selected("two_waves", Selection())) == len(entries("two_waves"))
 
 
@@ -55,19 +55,19 @@ def test_an_actor_is_a_name_or_a_glob() -> None:
     ("written", "span"), [("3", SeqSpan(3, 3)), ("3..9", SeqSpan(3, 9)), ("3..", SeqSpan(3)), ("..9", SeqSpan(0, 9))]
 )
 def test_a_range_is_written_with_two_dots(written: str, span: SeqSpan) -> None:
-    assert SeqSpan.read(written) == span
+    assert SeqSpan.parse(written) == span
 
 
 def test_a_range_includes_both_ends() -> None:
-    selection = Selection(span=SeqSpan.read("2..4"))
+    selection = Selection(span=SeqSpan.parse("2..4"))
 
-    assert [entry.seq for entry in entries("two_waves") if selection.takes(entry)] == [2, 3, 4]
+    assert [entry.seq for entry in entries("two_waves") if selection.matches(entry)] == [2, 3, 4]
 
 
 @pytest.mark.parametrize("written", ["", "..", "a", "1-2", "-1", "1.2", "1..2..3", "9..3", "1 ", "1" * 40, "\u0661"])
 def test_an_invalid_range_is_rejected(written: str) -> None:
     with pytest.raises(UsageError):
-        SeqSpan.read(written)
+        SeqSpan.parse(written)
 
 
 def test_a_misspelled_kind_is_rejected() -> None:

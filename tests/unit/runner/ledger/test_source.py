@@ -111,7 +111,7 @@ class Writer:
         self.path = path
         self.writes = writes
 
-    def is_wanted(self) -> bool:
+    def keep_following(self) -> bool:
         return bool(self.writes)
 
     def write(self) -> None:
@@ -126,7 +126,7 @@ class Writer:
 def followed(path: Path, *writes: bytes | int) -> list[bytes]:
     writer = Writer(path, list(writes))
     lines = []
-    for line in LedgerSource("it", path).follow(writer.is_wanted):
+    for line in LedgerSource("it", path).follow(writer.keep_following):
         if line is None:
             writer.write()
         else:
