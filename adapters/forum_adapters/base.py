@@ -17,8 +17,8 @@ from msgspec import Struct
 class ErrorKind(StrEnum):
     """Why a call failed. The set is closed.
 
-    Transient errors (`is_transient`) may go away without a change. An error `is_answer` if an unusable answer arrived;
-    repeating the call may then give a better answer.
+    Transient errors (`is_transient`) may go away without a change. `is_answer` means that an unusable answer arrived:
+    repeating the call may give a better one.
     """
 
     TIMEOUT = "timeout"
@@ -80,7 +80,7 @@ class Prompt(Struct, frozen=True):
 class Limits(Struct, frozen=True):
     """The limits of a call, enforced while it runs. `max_tokens` is 0 for a plain program.
 
-    If `is_final` is set, the timeout is the rest of a budget, so it includes the time that ending the call takes.
+    If `is_final` is set, the timeout is the remaining time of a budget, so it includes the time to end the call.
     """
 
     timeout_ms: int
@@ -91,7 +91,7 @@ class Limits(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The environment of a call: its workspace, and the environment variables and hosts that the policy allows."""
+    """Where a call runs: its workspace, and the environment variables and hosts that the policy allows."""
 
     workspace: str = "."
     env: tuple[str, ...] = ()
@@ -158,7 +158,7 @@ class Reply(Struct, frozen=True):
 
 
 def is_valid_header_value(key: str) -> bool:
-    """Whether a key can be sent in a header. The most common problem is a line end that was copied from a file."""
+    """Whether a key can be sent in a header. The most common problem is a newline that was copied from a file."""
     return key.isascii() and key.isprintable() and " " not in key
 
 

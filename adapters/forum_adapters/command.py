@@ -1,4 +1,4 @@
-"""The adapter that runs programs, without a shell, with only the allowed environment variables.
+"""The adapter that runs programs without a shell and with only the allowed environment variables.
 
 When a call ends, none of its processes is left running.
 """
@@ -22,7 +22,7 @@ from forum_adapters.programs.process_warden import LaunchRequest
 # The time between SIGTERM and SIGKILL, if the budget allows it.
 TERM_GRACE_S = 2.0
 # The time that processes left behind by a program have to finish writing and exit.
-LEFT_BEHIND_GRACE_S = 0.5
+STRAY_GRACE_S = 0.5
 # The time to wait after SIGKILL for processes that the kernel cannot end yet.
 KILL_PATIENCE_S = 5.0
 
@@ -44,7 +44,7 @@ class CommandAdapter:
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name = name
         self._settings = settings
-        self._fingerprints = ProgramDigests()
+        self._digests = ProgramDigests()
         self._keeper = Keeper()
         self._running: set[ProgramRun] = set()
 
@@ -57,7 +57,7 @@ class CommandAdapter:
             return Reply(failure=Failure(ErrorKind.INVALID_REQUEST, str(problem)))
         program = attempt.prompt.argv[0]
         try:
-            run = ProgramRun(self._keeper, request, attempt.prompt.stdin, attempt.limits, LEFT_BEHIND_GRACE_S, began_s)
+            run = ProgramRun(self._keeper, request, attempt.prompt.stdin, attempt.limits, STRAY_GRACE_S, began_s)
         except OSError as error:
             failure = Failure(ErrorKind.TOOL_FAILURE, f"cannot start a process for '{program}': {error}")
             return Reply(failure=failure, executable=executable)
@@ -78,7 +78,7 @@ class CommandAdapter:
         argv = self._settings.get("argv")
         if not argv:
             return None
-        # Without an attempt, no policy applies that could withhold PATH.
+        # A policy, which could withhold PATH, applies only to attempts.
         search_path = os.environ.get("PATH") if "PATH" in self._settings.get("env", ()) else None
         try:
             _encode_arguments(argv[0], argv)
@@ -105,14 +105,14 @@ class CommandAdapter:
             argv=arguments,
             env={os.fsencode(name): os.fsencode(value) for name, value in env.items()},
             cwd=os.fsencode(cwd),
-            graces_s=(LEFT_BEHIND_GRACE_S, TERM_GRACE_S, KILL_PATIENCE_S),
+            graces_s=(STRAY_GRACE_S, TERM_GRACE_S, KILL_PATIENCE_S),
         )
 
     async def _executable(self, request: LaunchRequest) -> Executable | None:
         """The path and digest of the program, or None if the file can be started but not read."""
         try:
             real = Path(os.fsdecode(request.program)).resolve()
-            return self._fingerprints.cached(real) or await asyncio.to_thread(self._fingerprints.read, real)
+            return self._digests.cached(real) or await asyncio.to_thread(self._digests.read, real)
         except OSError:
             return None
 
@@ -157,9 +157,8 @@ def _failure(request: LaunchRequest, outcome: ProgramOutcome, attempt: Attempt) 
         case ErrorKind.TIMEOUT:
             return Failure(ErrorKind.TIMEOUT, f"'{program}' {_describe_timeout(outcome, attempt.limits)}")
         case ErrorKind.OUTPUT_LIMIT:
-            return Failure(
-                ErrorKind.OUTPUT_LIMIT, f"'{program}' wrote more than {attempt.limits.max_output_bytes} bytes"
-            )
+            max_bytes = attempt.limits.max_output_bytes
+            return Failure(ErrorKind.OUTPUT_LIMIT, f"'{program}' wrote more than {max_bytes} bytes")
         case ErrorKind.CANCELLED:
             return Failure(ErrorKind.CANCELLED, f"'{program}' was cancelled")
     if outcome.broken is not None:

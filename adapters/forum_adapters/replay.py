@@ -63,9 +63,9 @@ def _differences(call: _Call, attempt: Attempt) -> Iterator[tuple[str, str, str]
     recorded = call["prompt"]
     if "agent" in call and call["agent"] != attempt.agent:
         yield "agent", str(call["agent"]), str(attempt.agent)
-    for name, asked in (("system", prompt.system), ("text", prompt.text)):
-        if name in recorded and recorded[name] != asked:
-            yield name, recorded[name], asked
+    for name, requested in (("system", prompt.system), ("text", prompt.text)):
+        if name in recorded and recorded[name] != requested:
+            yield name, recorded[name], requested
     if "argv" in recorded and tuple(recorded["argv"]) != prompt.argv:
         yield "argv", _format_argv(recorded["argv"]), _format_argv(prompt.argv)
     if "stdin" in recorded and recorded["stdin"] != prompt.stdin:
@@ -86,34 +86,34 @@ def _invalid_request(message: str) -> Reply:
 
 
 def _unrecorded_message(attempt: Attempt, task_calls: Mapping[tuple[int, int | None], object]) -> str:
-    problem = f"task '{attempt.task}', {_place(attempt.number, attempt.check)}, was not recorded"
+    problem = f"task '{attempt.task}', {_position(attempt.number, attempt.check)}, was not recorded"
     if not task_calls:
         return f"{problem}; the recording has no call of this task"
-    places = [_place(*place) for place in list(task_calls)[:_MAX_LISTED]]
-    rest = len(task_calls) - len(places)
-    return f"{problem}; recorded calls of this task: {'; '.join(places)}" + (f"; and {rest} more" if rest else "")
+    positions = [_position(*key) for key in list(task_calls)[:_MAX_LISTED]]
+    rest = len(task_calls) - len(positions)
+    return f"{problem}; recorded calls of this task: {'; '.join(positions)}" + (f"; and {rest} more" if rest else "")
 
 
-def _place(number: int, check: int | None) -> str:
+def _position(number: int, check: int | None) -> str:
     return f"attempt {number}" if check is None else f"attempt {number} check {check}"
 
 
 def _difference_message(call: _Call, attempt: Attempt) -> str:
-    field, recorded, asked = next(_differences(call, attempt))
-    where = f"task '{attempt.task}', {_place(attempt.number, attempt.check)}"
+    field, recorded, requested = next(_differences(call, attempt))
+    where = f"task '{attempt.task}', {_position(attempt.number, attempt.check)}"
     if field == "agent":
-        return f"{where}: the agent differs: recorded '{recorded}', asked '{asked}'"
-    offset = _first_difference(recorded, asked)
+        return f"{where}: the agent differs: recorded '{recorded}', requested '{requested}'"
+    offset = _first_difference(recorded, requested)
     line, column = recorded.count("\n", 0, offset), offset - (recorded.rfind("\n", 0, offset) + 1)
     # The location comes first: a report names the task itself and shows 160 characters of the message's first line.
-    excerpts = f"recorded {_excerpt(recorded, offset)}, asked {_excerpt(asked, offset)}"
+    excerpts = f"recorded {_excerpt(recorded, offset)}, requested {_excerpt(requested, offset)}"
     difference = f"the prompt's {field} first differs at line {line + 1}, column {column + 1}: {excerpts}"
-    return "\n".join((difference, f"{where}, - recorded, + asked", *_diff(recorded, asked, line, column)))
+    return "\n".join((difference, f"{where}, - recorded, + requested", *_diff(recorded, requested, line, column)))
 
 
-def _first_difference(recorded: str, asked: str) -> int:
-    shorter = min(len(recorded), len(asked))
-    return next((i for i in range(shorter) if recorded[i] != asked[i]), shorter)
+def _first_difference(recorded: str, requested: str) -> int:
+    shorter = min(len(recorded), len(requested))
+    return next((i for i in range(shorter) if recorded[i] != requested[i]), shorter)
 
 
 def _excerpt(text: str, offset: int) -> str:
@@ -125,10 +125,10 @@ def _excerpt(text: str, offset: int) -> str:
     return ("..." if start else "") + printable + ("..." if end < len(text) else "")
 
 
-def _diff(recorded: str, asked: str, line: int, column: int) -> Iterator[str]:
+def _diff(recorded: str, requested: str, line: int, column: int) -> Iterator[str]:
     """A unified diff, without its header, of the lines around the first difference: prompts may be long."""
     window = slice(max(0, line - _CONTEXT_LINES), line + _MAX_COMPARED_LINES)
-    before, after = recorded.split("\n")[window], asked.split("\n")[window]
+    before, after = recorded.split("\n")[window], requested.split("\n")[window]
     lines = list(difflib.unified_diff(before, after, lineterm="", n=_CONTEXT_LINES))
     lines = [diff_line for diff_line in lines[2:] if not diff_line.startswith("@@")]
     yield from (_shorten(diff_line, column) for diff_line in lines[:_MAX_DIFF_LINES])

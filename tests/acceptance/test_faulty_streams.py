@@ -46,7 +46,7 @@ def test_a_truncated_answer_is_recorded_and_charged_with_its_full_reservation(
     assert (first.outcome, first.reply, first.detail["message"]) == (
         "network",
         b"Hello, world.",
-        "the answer was cut off",
+        f"the connection to 127.0.0.1:{server.port} ended before the answer was complete",
     )
     assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)
     assert (second.outcome, second.tokens, second.is_measured) == ("ok", ANSWER_USAGE, True)

@@ -305,7 +305,8 @@ def test_a_run_whose_server_was_killed_can_be_retried_when_it_is_back(
     assert (first.code, folder.task_states()) == (
         1, {"first": "passed", "second": "failed: error", "third": "skipped: upstream"},
     ), first  # fmt: skip
-    assert (call.outcome, call.detail["message"]) == ("network", "the answer was cut off")
+    assert call.outcome == "network"
+    assert call.detail["message"].endswith(" ended before the answer was complete")
     assert call.reply
     assert (call.tokens, call.is_measured) == (call.reserved_tokens, False)
     assert (retried.code, folder.task_states("second")) == (

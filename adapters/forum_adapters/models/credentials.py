@@ -17,7 +17,8 @@ _SCRUBBED = "[scrubbed]"
 # A shorter piece of base64 could occur in any text by chance.
 _MIN_PIECE_CHARS = 8
 _MAX_QUOTED_CHARS = 600
-_MAX_CONSIDERED_CHARS = 4_000
+# Only this much of a long text is cleaned up for quoting.
+_MAX_PREPARED_CHARS = 4_000
 
 
 class Secret:
@@ -42,21 +43,21 @@ class Secret:
     def quote(self, text: str, max_chars: int = _MAX_QUOTED_CHARS) -> str:
         """A text from the server, scrubbed, shortened and on one line."""
         # Scrub before shortening, so that no part of a key remains.
-        considered = self.scrub(text)[:_MAX_CONSIDERED_CHARS]
+        scrubbed = self.scrub(text)[:_MAX_PREPARED_CHARS]
         # Replace control characters by spaces. Removing them could join the parts of a split key.
-        line = "".join(char if char.isprintable() else " " for char in considered)
+        line = "".join(char if char.isprintable() else " " for char in scrubbed)
         return " ".join(line.split())[:max_chars]
 
 
 def read_key(variable: str | None) -> Secret:
-    """The current value of the environment variable; empty if no variable is named."""
+    """The key in the environment variable; empty if no variable is named. Raises CallFailed without a valid key."""
     if variable is None:
         return Secret()
     value = os.environ.get(variable, "")
     if not value:
         raise CallFailed(ErrorKind.AUTH, f"the environment variable {variable}, which holds the key, is not set")
     if not is_valid_header_value(value):
-        message = f"the key in {variable} contains a space, a line end or another character that no key has"
+        message = f"the key in {variable} is invalid: it must consist of printable ASCII characters without spaces"
         raise CallFailed(ErrorKind.AUTH, message)
     return Secret(value)
 

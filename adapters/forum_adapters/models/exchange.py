@@ -23,9 +23,9 @@ from forum_adapters.models.own_limits import TOO_MANY_FILES, is_out_of_files, ro
 _MAX_ERROR_BYTES = 65_536
 _MAX_ERROR_S = 2
 # JSON escapes can make a text up to 8 times as long; the rest of the document has at most 1 MiB.
-_MAX_ESCAPED = 8
+_ESCAPE_FACTOR = 8
 _FRAME_BYTES = 1_048_576
-# The size of the event around each token of a stream.
+# The maximum size of the event around each token of a stream.
 _EVENT_BYTES = 1_024
 
 
@@ -82,13 +82,13 @@ def unreachable(error: httpx.TransportError, url: httpx.URL, *, has_begun: bool 
     if isinstance(error, httpx.ConnectError | httpx.ProxyError):
         return CallFailed(ErrorKind.NETWORK, f"{host_and_port(url)} could not be reached: {root_cause(error)}")
     if has_begun:
-        return CallFailed(ErrorKind.NETWORK, "the answer was cut off")
+        return _incomplete_answer(url)
     return CallFailed(ErrorKind.NETWORK, f"{host_and_port(url)} closed the connection before it answered")
 
 
 async def _read_answer(response: httpx.Response, limits: Limits, dialect: Dialect, draft: Draft) -> None:
     """Reads a streamed or a whole answer. The server decides: some always stream, and some never do."""
-    max_bytes = _MAX_ESCAPED * limits.max_output_bytes + _FRAME_BYTES
+    max_bytes = _ESCAPE_FACTOR * limits.max_output_bytes + _FRAME_BYTES
     if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
         async with aclosing(read_body(response, max_bytes)) as pieces:
             body = b"".join([piece async for piece in pieces])
@@ -98,7 +98,12 @@ async def _read_answer(response: httpx.Response, limits: Limits, dialect: Dialec
     async with aclosing(read_body(response, max_bytes + _EVENT_BYTES * limits.max_tokens)) as pieces:
         await _read_events(pieces, dialect, draft)
         if not draft.is_complete:
-            raise CallFailed(ErrorKind.NETWORK, "the answer was cut off")
+            raise _incomplete_answer(response.url)
+
+
+def _incomplete_answer(url: httpx.URL) -> CallFailed:
+    message = f"the connection to {host_and_port(url)} ended before the answer was complete"
+    return CallFailed(ErrorKind.NETWORK, message)
 
 
 async def _read_events(pieces: AsyncIterator[bytes], dialect: Dialect, draft: Draft) -> None:

@@ -114,7 +114,7 @@ def kind_of_status(status: int, error: ServerError) -> ErrorKind:
         return _STATUSES[HTTPStatus(status)]
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ErrorKind.MODEL_UNAVAILABLE
-    return _kind_of_words(error)
+    return _kind_of_text(error)
 
 
 def kind_of_error(error: ServerError) -> ErrorKind:
@@ -125,13 +125,13 @@ def kind_of_error(error: ServerError) -> ErrorKind:
     for label in error.labels:
         if label.isdecimal() and HTTPStatus.BAD_REQUEST <= int(label[:4]) <= _LAST_STATUS:
             return kind_of_status(int(label[:4]), error)
-    kind = _kind_of_words(error)
+    kind = _kind_of_text(error)
     is_clients_fault = "invalid_request_error" in error.labels or kind is not ErrorKind.INVALID_REQUEST
     return kind if is_clients_fault else ErrorKind.MODEL_UNAVAILABLE
 
 
 def retry_after_ms(headers: Mapping[str, str], now: datetime) -> int | None:
-    """The time that the server asks us to wait, at most an hour."""
+    """How long the server asks clients to wait, at most an hour; None if it does not."""
     for name, unit_ms in (("retry-after-ms", 1), ("retry-after", 1_000)):
         value = headers.get(name, "").strip()
         try:
@@ -153,15 +153,15 @@ def _milliseconds_until(date: str, now: datetime) -> float:
     return (moment - now).total_seconds() * 1_000
 
 
-def _kind_of_words(error: ServerError) -> ErrorKind:
-    words = _words(error)
-    return next((kind for phrase, kind in _PHRASES.items() if phrase in words), ErrorKind.INVALID_REQUEST)
+def _kind_of_text(error: ServerError) -> ErrorKind:
+    text = _text_of(error)
+    return next((kind for phrase, kind in _PHRASES.items() if phrase in text), ErrorKind.INVALID_REQUEST)
 
 
 def _is_loading(error: ServerError) -> bool:
-    words = _words(error)
-    return any(phrase in words for phrase in _LOADING)
+    text = _text_of(error)
+    return any(phrase in text for phrase in _LOADING)
 
 
-def _words(error: ServerError) -> str:
+def _text_of(error: ServerError) -> str:
     return " ".join((*error.labels, error.message)).lower()

@@ -9,7 +9,7 @@ import httpx
 
 
 class ConnectionPool(httpx.AsyncBaseTransport):
-    """One lane, with its own connection, per concurrent call.
+    """A pool of lanes. A lane is a transport with one connection, and each concurrent call has a lane to itself.
 
     A single httpx pool takes quadratic time, because it compares all its connections whenever a call starts or ends: 12
     seconds for 400 concurrent calls. Cancelling a call while the pool closes other connections leaves them open.

@@ -28,11 +28,11 @@ _HEADERS = {"user-agent": "forum", "content-type": "application/json", "accept-e
 # Common servers close idle connections after 5 s. Stop using a connection before that.
 _IDLE_S = 3
 _PROBE_S = 5
-_MAX_WORD_CHARS = 256
+_MAX_NAME_CHARS = 256
 _MAX_PORT = 65_535
 # With these statuses, the server is up but does not list its models.
 _UNLISTED_STATUSES = (404, 405)
-_BUSY = (ErrorKind.MODEL_UNAVAILABLE, ErrorKind.RATE_LIMITED)
+_BUSY_ERRORS = (ErrorKind.MODEL_UNAVAILABLE, ErrorKind.RATE_LIMITED)
 
 
 class ModelServer:
@@ -107,16 +107,16 @@ class ModelServer:
                 failure = failed.failure
         if failure is not None:
             failure = Failure(failure.kind, secret.quote(failure.message), failure.retry_after_ms)
-        model, finish = (secret.quote(word, _MAX_WORD_CHARS) for word in (draft.model, draft.finish))
+        model, finish = (secret.quote(name, _MAX_NAME_CHARS) for name in (draft.model, draft.finish))
         return Reply(draft.content, failure, usage, model=model, finish=finish)
 
     def _usage(self, draft: Draft, failure: Failure | None) -> Usage | None:
-        """The usage of a call. It is zero if the request never reached the server."""
+        """The usage of a call: zero if the request never reached the server, None if it is unknown."""
         if not draft.may_be_received:
             return Usage()
         # A busy server that sent no text may still report the tokens of the prompt.
-        has_given_up = failure is not None and failure.kind in _BUSY and not draft.content
-        return self._dialect.usage(draft.counts) if draft.is_complete or has_given_up else None
+        was_busy = failure is not None and failure.kind in _BUSY_ERRORS and not draft.content
+        return self._dialect.usage(draft.counts) if draft.is_complete or was_busy else None
 
     def _make_request(self, attempt: Attempt, secret: Secret) -> ModelRequest:
         url = self._url(self._dialect.path)

@@ -1,4 +1,4 @@
-"""Recognizes local failures, such as too many open files, that look like failures of the server."""
+"""Recognizes too many open files in this process, which look like a failure of the server."""
 
 from __future__ import annotations
 

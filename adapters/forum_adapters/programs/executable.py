@@ -26,12 +26,12 @@ class CannotStart(Exception):
 def find_program(name: str, search_path: str | None, cwd: Path) -> Path:
     """The path of a program. Links are not resolved, because many programs depend on the name by which they are called.
 
-    `search_path` is the PATH of the child, or None if it has none.
+    `search_path` is the PATH of the program's process, or None if it has none.
     """
     if "/" in name:
         candidates = [str(cwd / name)]
     else:
-        # Empty and relative parts are relative to the child's working directory.
+        # Empty and relative parts are relative to the process's working directory.
         folders = (os.defpath if search_path is None else search_path).split(os.pathsep)
         candidates = [f"{folder}/{name}" if folder.startswith("/") else f"{cwd}/{folder}/{name}" for folder in folders]
     for candidate in candidates:

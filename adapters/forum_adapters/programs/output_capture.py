@@ -25,16 +25,16 @@ class FirstBytes:
         self._buffer.write(chunk)
 
     def content(self) -> bytes:
-        """The captured bytes. The last line end of a large output is removed, so that the runner need not copy it."""
+        """The captured bytes. A large output loses its trailing newline here, so that the runner need not copy it."""
         if self._buffer.tell() > _LARGE_BYTES:
-            self._drop_line_end()
+            self._drop_newline()
         return self._buffer.getvalue()
 
-    def _drop_line_end(self) -> None:
+    def _drop_newline(self) -> None:
         start = self._buffer.seek(-3, os.SEEK_END)
         end = self._buffer.read()
         stripped = end[:-2] if end.endswith(b"\r\n") else end.removesuffix(b"\n")
-        # If there are two line ends, the runner would remove the other one as well.
+        # After two newlines, the runner would remove the other one as well.
         if not stripped.endswith(b"\n"):
             self._buffer.truncate(start + len(stripped))
 
@@ -62,8 +62,8 @@ class FirstAndLastBytes:
         self._trim()
         if not self._omitted:
             return bytes(self._first + self._last)
-        line_end = b"" if self._first.endswith(b"\n") else b"\n"
-        return bytes(self._first) + line_end + b"[%d bytes left out]\n" % self._omitted + self._last
+        newline = b"" if self._first.endswith(b"\n") else b"\n"
+        return bytes(self._first) + newline + b"[%d bytes left out]\n" % self._omitted + self._last
 
     def _trim(self) -> None:
         excess = len(self._last) - self._size

@@ -22,7 +22,7 @@ _START_PATIENCE_S = 5.0
 
 
 class Keeper:
-    """Provides channels to wardens. Raises OSError if no process can be started."""
+    """Provides channels to wardens. Its methods raise OSError if no process can be started."""
 
     def __init__(self) -> None:
         self._idle: list[socket.socket] = []
@@ -43,13 +43,16 @@ class Keeper:
             self._process = _KeeperProcess()
         return self._process.new_warden()
 
-    def start(self, request: LaunchRequest, files: Sequence[int]) -> socket.socket:
-        """Starts a program with these files as stdout, stderr and stdin. Closing the channel ends it and its tree."""
+    def start(self, request: LaunchRequest, fds: Sequence[int]) -> socket.socket:
+        """Starts a program with these descriptors as stdout, stderr and stdin.
+
+        Returns the channel to its warden. Closing the channel ends the program and its process tree.
+        """
         channel = self.hire()
         try:
             channel.settimeout(_START_PATIENCE_S)
             packed = request.pack()
-            sent = socket.send_fds(channel, [packed], files)
+            sent = socket.send_fds(channel, [packed], fds)
             channel.sendall(packed[sent:])
         except BaseException:
             channel.close()

@@ -19,7 +19,8 @@ from forum_adapters.programs.process_warden import LaunchRequest
 
 _CHUNK_BYTES = 65536
 _LARGEST_PIPE_BYTES = 1 << 20
-_STDERR_EACH_BYTES = 32 * 1024
+# How much of the beginning and of the end of stderr is kept.
+_STDERR_PART_BYTES = 32 * 1024
 # Measured on two cores with seven busy processes: a process that handles SIGTERM exits within 40 ms; others exit within
 # 60 ms of SIGKILL, even with fifty descendants. Freeing a gigabyte of memory takes the kernel up to 200 ms.
 _MIN_RESERVE_MS = 100
@@ -40,8 +41,8 @@ def shutdown_reserve_ms(limits: Limits) -> int:
 class ProgramOutcome:
     """The result of a program.
 
-    `stopped` is the reason why the adapter ended the program after `stopped_after_ms`. `refused` is the error number of
-    a failed start, `broken` the error of a failed warden. `has_survivors` means that a process could not be ended.
+    `stopped` is the reason why the adapter ended the program, after `stopped_after_ms`. `refused` is the error number
+    of a failed start, `broken` the error of a failed warden. `has_survivors` means that a process could not be ended.
     """
 
     stdout: bytes
@@ -72,7 +73,7 @@ class ProgramRun:
         self._began_s = began_s
         self._done = self._loop.create_future()
         self._stdout = FirstBytes(limits.max_output_bytes)
-        self._stderr = FirstAndLastBytes(_STDERR_EACH_BYTES)
+        self._stderr = FirstAndLastBytes(_STDERR_PART_BYTES)
         self._eof_grace_s = eof_grace_s
         self._stopped: ErrorKind | None = None
         self._stopped_s = began_s
@@ -100,21 +101,21 @@ class ProgramRun:
 
     def _open(self, request: bytes, stdin: bytes) -> None:
         with ExitStack() as ours, ExitStack() as theirs:
-            files = []
+            fds = []
             for capture in (self._stdout, self._stderr):
                 source, sink = os.pipe()
                 ours.callback(os.close, source)
                 theirs.callback(os.close, sink)
-                files.append(sink)
+                fds.append(sink)
                 self._pipes[source] = capture
             if stdin:
                 source, sink = os.pipe()
                 ours.callback(os.close, sink)
                 theirs.callback(os.close, source)
-                files.append(source)
+                fds.append(source)
             self._channel = self._keeper.hire()
             ours.callback(self._channel.close)
-            sent = socket.send_fds(self._channel, [request], files)
+            sent = socket.send_fds(self._channel, [request], fds)
             ours.pop_all()
         self._loop.add_reader(self._channel.fileno(), self._on_report)
         self._request = _Writer(self._loop, self._channel.fileno(), memoryview(request)[sent:], _keep_open)
@@ -139,7 +140,7 @@ class ProgramRun:
 
     def stop(self, reason: ErrorKind) -> None:
         """Ends the tree. The first reason counts."""
-        # Afterwards the channel belongs to another run.
+        # Once this run is over, the channel belongs to another run.
         if self._stopped is None and not self._is_over:
             self._stopped, self._stopped_s = reason, self._loop.time()
             if self._request.is_over:
@@ -207,10 +208,10 @@ class ProgramRun:
         if self._stdin is not None:
             self._stdin.stop()
         if self._pipes:
-            leave_s = self._loop.time() + self._eof_grace_s
+            close_s = self._loop.time() + self._eof_grace_s
             if self._deadline_s is not None:
-                leave_s = min(leave_s, self._deadline_s)
-            self._timers = [self._loop.call_at(leave_s, self._leave_pipes)]
+                close_s = min(close_s, self._deadline_s)
+            self._timers = [self._loop.call_at(close_s, self._close_pipes)]
         else:
             self._done.set_result(None)
 
@@ -218,7 +219,7 @@ class ProgramRun:
         for timer in self._timers:
             timer.cancel()
 
-    def _leave_pipes(self) -> None:
+    def _close_pipes(self) -> None:
         for pipe, capture in list(self._pipes.items()):
             with suppress(BlockingIOError):
                 capture.feed(os.read(pipe, _LARGEST_PIPE_BYTES))
@@ -244,7 +245,7 @@ class ProgramRun:
             stopped_after_ms=round((self._stopped_s - self._began_s) * 1000),
             refused=int(reports["refused"]) if "refused" in reports else None,
             broken=reports.get("broken"),
-            has_survivors="left" in reports,
+            has_survivors="survivors" in reports,
         )
 
 
@@ -252,22 +253,22 @@ class _Writer:
     """Writes bytes to a pipe as its reader accepts them. Drops the rest if the reader closes the pipe."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, file: int, content: memoryview, on_end: Callable[[], None]
+        self, loop: asyncio.AbstractEventLoop, fd: int, content: memoryview, on_end: Callable[[], None]
     ) -> None:
         self._loop = loop
-        self._file = file
+        self._fd = fd
         self._remaining = content
         self._on_end = on_end
         self._is_waiting = False
         self.is_over = False
-        os.set_blocking(file, False)
+        os.set_blocking(fd, False)
         if content:
             self._write()
         else:
             self.stop()
         if not self.is_over:
             self._is_waiting = True
-            loop.add_writer(file, self._write)
+            loop.add_writer(fd, self._write)
 
     def stop(self) -> None:
         if self.is_over:
@@ -275,12 +276,12 @@ class _Writer:
         self.is_over = True
         self._remaining = memoryview(b"")
         if self._is_waiting:
-            self._loop.remove_writer(self._file)
+            self._loop.remove_writer(self._fd)
         self._on_end()
 
     def _write(self) -> None:
         try:
-            self._remaining = self._remaining[os.write(self._file, self._remaining) :]
+            self._remaining = self._remaining[os.write(self._fd, self._remaining) :]
         except BlockingIOError:
             return
         except (BrokenPipeError, ConnectionResetError):

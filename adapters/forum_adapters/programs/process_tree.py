@@ -1,7 +1,7 @@
 """Tracks and ends all descendants of this process, including detached ones.
 
-Only a process that does nothing else (process_warden.py) may use it: the adapter's process would adopt unrelated
-processes. It imports little, because every start of that process waits for the imports.
+Only a process that does nothing else (process_warden.py) may use this module: the adapter's process would adopt
+unrelated processes. The module imports little, because every start of that process waits for the imports.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def adopt_orphans() -> bool:
 
 
 class Wakeup:
-    """Waits for a file and for children at the same time: SIGCHLD writes into a pipe."""
+    """Waits for a descriptor and for children at the same time: SIGCHLD writes into a pipe."""
 
     def __init__(self) -> None:
         self._source, sink = os.pipe()
@@ -41,16 +41,16 @@ class Wakeup:
         signal.signal(signal.SIGCHLD, _ignore)
         signal.set_wakeup_fd(sink, warn_on_full_buffer=False)
 
-    def wait(self, file: int | None, timeout_s: float | None) -> bool:
-        """Waits until `file` is readable (True), a child has changed, or the time has passed."""
+    def wait(self, fd: int | None, timeout_s: float | None) -> bool:
+        """Waits until `fd` is readable (returns True), a child has changed, or the time has passed (returns False)."""
         poll = select.poll()
         poll.register(self._source, select.POLLIN)
-        if file is not None:
-            poll.register(file, select.POLLIN)
-        ready = {number for number, _ in poll.poll(None if timeout_s is None else max(0.0, timeout_s) * 1000)}
+        if fd is not None:
+            poll.register(fd, select.POLLIN)
+        ready = {ready_fd for ready_fd, _ in poll.poll(None if timeout_s is None else max(0.0, timeout_s) * 1000)}
         if self._source in ready:
             os.read(self._source, 4096)
-        return file in ready
+        return fd in ready
 
 
 def _ignore(*_: object) -> None:
@@ -90,10 +90,10 @@ class ProcessTree:
             if pid == self.root:
                 self.exit_status = os.waitstatus_to_exitcode(status)
 
-    def end(self, wakeup: Wakeup, grace_s: float, patience_s: float, hurry_file: int | None = None) -> None:
-        """Sends SIGTERM, and SIGKILL after `grace_s` or as soon as `hurry_file` is readable.
+    def end(self, wakeup: Wakeup, grace_s: float, patience_s: float, kill_now_fd: int | None = None) -> None:
+        """Sends SIGTERM, and SIGKILL after `grace_s` or as soon as `kill_now_fd` is readable.
 
-        Then it waits for up to `patience_s`. `is_gone` tells whether all processes have ended.
+        Then it waits for up to `patience_s`. Afterwards, `is_gone` tells whether all processes have ended.
         """
         groups = self._groups()
         for group in groups:
@@ -101,8 +101,8 @@ class ProcessTree:
             _signal_group(group, signal.SIGCONT)  # a stopped process cannot handle signals
         deadline_s = time.monotonic() + grace_s
         self.reap()
-        while not self.is_gone and (left_s := deadline_s - time.monotonic()) > 0:
-            if wakeup.wait(hurry_file, left_s if self._adopts else min(left_s, _MAX_WAIT_S)):
+        while not self.is_gone and (remaining_s := deadline_s - time.monotonic()) > 0:
+            if wakeup.wait(kill_now_fd, remaining_s if self._adopts else min(remaining_s, _MAX_WAIT_S)):
                 break
             self.reap()
         deadline_s = time.monotonic() + patience_s
@@ -128,11 +128,11 @@ class ProcessTree:
         return groups or {self.root}
 
 
-def kill_strays(kept: set[int]) -> bool:
-    """Kills all descendants of this process except `kept` and their descendants. Returns whether there were any."""
+def kill_strays(spared: set[int]) -> bool:
+    """Kills all descendants of this process except `spared` and their descendants. Returns whether there were any."""
     processes = _processes()
     here = os.getpid()
-    strays = {pid for pid, (parent, _) in processes.items() if parent == here} - kept
+    strays = {pid for pid, (parent, _) in processes.items() if parent == here} - spared
     for stray in strays:
         for group in _groups_below(stray, processes) | {processes[stray][1]}:
             _signal_group(group, signal.SIGKILL)
@@ -183,15 +183,15 @@ def _children() -> list[int]:
 
 def _read_file(path: str) -> bytes:
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return b""
     try:
-        return os.read(file, 65536)
+        return os.read(fd, 65536)
     except OSError:
-        return b""  # it ended between the two calls
+        return b""  # the process ended between the two calls
     finally:
-        os.close(file)
+        os.close(fd)
 
 
 def _signal_group(group: int, number: int) -> bool:

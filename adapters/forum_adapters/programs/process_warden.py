@@ -8,7 +8,8 @@ the next program: forking for each program would take three times as long as a t
 
 A request is its length in 4 bytes, sent with the program's stdout, stderr and optional stdin, then the fields of
 `pack`, separated by NUL, which no argument can contain. A report is a line: `ended STATUS`, `refused ERRNO`,
-`broken WHY`, `left` (a process of the tree is still alive), and `done` when the warden can take the next request.
+`broken WHY`, `survivors` (a process of the tree could not be ended), and `done` when the warden can take the next
+request.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from forum_adapters.programs.process_tree import ProcessTree, Wakeup, adopt_orph
 
 _LENGTH_BYTES = 4
 _MAX_FDS = 3
+# How often, and how long each time, the keeper waits for the last processes before it exits.
+_LAST_TRIES = 20
+_LAST_WAIT_S = 0.05
 # A program must not be able to kill its warden by sending a signal to its parent. After SIGKILL, the keeper cleans up.
 _IGNORED_SIGNALS = (
     signal.SIGTERM,
@@ -98,11 +102,11 @@ def run_keeper(control: socket.socket) -> None:
 
 def _end_last_strays(wakeup: Wakeup) -> None:
     """Tries a last time to end processes that a killed warden left to the keeper, then gives up."""
-    for _ in range(20):
+    for _ in range(_LAST_TRIES):
         _reap_wardens(set())
         if not kill_strays(set()):
             return
-        wakeup.wait(None, 0.05)
+        wakeup.wait(None, _LAST_WAIT_S)
 
 
 def _fork_warden(control: socket.socket, channel: socket.socket, wardens: set[int]) -> None:
@@ -174,7 +178,7 @@ def _serve(channel: socket.socket, wakeup: Wakeup, *, adopts: bool) -> bool:
 
 def _receive_fds(source: socket.socket, size: int, count: int) -> tuple[bytes, list[int]]:
     content, fds, _, _ = socket.recv_fds(source, size, count)
-    # Python does not make received descriptors non-inheritable, so the program would inherit them.
+    # Python leaves received descriptors inheritable, so the program would inherit them.
     for fd in fds:
         os.set_inheritable(fd, False)
     return content, fds
@@ -224,7 +228,7 @@ def _supervise(channel: socket.socket, tree: ProcessTree, wakeup: Wakeup, graces
     if not tree.is_gone:
         tree.end(wakeup, term_s, kill_s, _second_request_fd(channel))
     reports = [f"ended {tree.exit_status}"] if deadline_s is None and tree.exit_status is not None else []
-    _report(channel, *reports, "done" if tree.is_gone else "left")
+    _report(channel, *reports, "done" if tree.is_gone else "survivors")
     return tree.is_gone
 
 

@@ -30,7 +30,7 @@ IGNORES_SIGTERM = "trap '' TERM; touch ready; while :; do sleep 600; done"
 def long_grace_periods(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that waits for a whole grace period fails the test by its timeout."""
     monkeypatch.setattr(command, "TERM_GRACE_S", 2 * PATIENCE_S)
-    monkeypatch.setattr(command, "LEFT_BEHIND_GRACE_S", 2 * PATIENCE_S)
+    monkeypatch.setattr(command, "STRAY_GRACE_S", 2 * PATIENCE_S)
 
 
 @pytest.mark.parametrize(

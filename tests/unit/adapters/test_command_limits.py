@@ -125,7 +125,7 @@ def test_kept_bytes_do_not_depend_on_the_chunk_size(size: int, total: int) -> No
         (b"x\r\n", b"x"),
         (b"x\r\r\n", b"x\r"),
         (b"x\r", b"x\r"),
-        # The runner drops the final line end.
+        # The runner drops the trailing newline.
         (b"x\n\n", b"x\n\n"),
         (b"x\r\n\n", b"x\r\n\n"),
         (b"x\n\r\n", b"x\n\r\n"),

@@ -94,7 +94,7 @@ EVADERS = {
 @pytest.fixture(autouse=True)
 def short_grace_periods(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "TERM_GRACE_S", 0.3)
-    monkeypatch.setattr(command, "LEFT_BEHIND_GRACE_S", 0.1)
+    monkeypatch.setattr(command, "STRAY_GRACE_S", 0.1)
 
 
 def cancel_when_ready(request: Attempt) -> None:
@@ -148,7 +148,7 @@ def test_a_background_child_that_holds_stdout_does_not_block_the_attempt() -> No
 
 
 def test_a_background_child_may_write_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "LEFT_BEHIND_GRACE_S", PATIENCE_S)
+    monkeypatch.setattr(command, "STRAY_GRACE_S", PATIENCE_S)
 
     reply = reply_to(attempt(*shell("(sleep 0.2; echo last) & echo first")))
 

@@ -84,7 +84,8 @@ def test_a_key_with_invalid_characters_is_neither_sent_nor_shown(value: str, mon
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.AUTH
     assert (
-        reply.failure.message == "the key in TEST_KEY contains a space, a line end or another character that no key has"
+        reply.failure.message
+        == "the key in TEST_KEY is invalid: it must consist of printable ASCII characters without spaces"
     )
     assert server.requests == []
 

@@ -12,7 +12,12 @@ from servers.faulty import Act, Cut, FaultyServer, Pause, does, says
 from servers.formats import DONE, Format, ModelAnswer, complete_answer, event, streamed_answer
 from servers.http_bytes import END_OF_CHUNKS, chunk, chunked, json_response, stream_head
 
-CUT_OFF = Failure(ErrorKind.NETWORK, "the answer was cut off")
+
+def cut_off(server: FaultyServer) -> Failure:
+    message = f"the connection to 127.0.0.1:{server.port} ended before the answer was complete"
+    return Failure(ErrorKind.NETWORK, message)
+
+
 ANSWER = ModelAnswer(("Grüße", " an ", "\U0001f600"))
 USAGE = Usage(10, 4, 5)
 
@@ -68,7 +73,7 @@ def test_a_stream_that_stops_in_the_middle_is_cut_off(format_: Format, end: Act)
         server.will(does(stream_head(), *pieces, Pause(0.05), end))
         reply = ask_at(format_, server.base_url)
 
-    assert (reply.content.decode(), reply.failure) == (ANSWER.text, CUT_OFF)
+    assert (reply.content.decode(), reply.failure) == (ANSWER.text, cut_off(server))
     # One format reports input tokens before the answer. The call may have cost more than that.
     assert reply.usage is None
 
@@ -80,7 +85,7 @@ def test_a_stream_that_stops_inside_an_event_is_cut_off(format_: Format) -> None
         server.will(does(*chunked([stream])))
         reply = ask_at(format_, server.base_url)
 
-    assert (reply.content.decode(), reply.failure) == ("Grüße an ", CUT_OFF)
+    assert (reply.content.decode(), reply.failure) == ("Grüße an ", cut_off(server))
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -224,7 +229,7 @@ def test_usage_in_the_middle_of_a_stream_is_not_the_total() -> None:
         server.will(does(*chunked([running])))
         reply = ask_at(Format.OPENAI, server.base_url)
 
-    assert (reply.content, reply.failure, reply.usage) == (b"so far", CUT_OFF, None)
+    assert (reply.content, reply.failure, reply.usage) == (b"so far", cut_off(server), None)
 
 
 @pytest.mark.parametrize("format_", Format)

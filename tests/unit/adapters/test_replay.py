@@ -97,7 +97,7 @@ def test_a_repeated_check_gets_the_last_matching_reply() -> None:
         (
             Prompt("Plainly.", "Read."),
             [
-                'the prompt\'s system first differs at line 1, column 6: recorded "Plain.", asked "Plainly."',
+                'the prompt\'s system first differs at line 1, column 6: recorded "Plain.", requested "Plainly."',
                 "-Plain.",
                 "+Plainly.",
             ],
@@ -105,7 +105,7 @@ def test_a_repeated_check_gets_the_last_matching_reply() -> None:
         (
             Prompt("Plain.", "Write.\n", ("git", "log")),
             [
-                'the prompt\'s text first differs at line 1, column 7: recorded "Write.", asked "Write.\\n"',
+                'the prompt\'s text first differs at line 1, column 7: recorded "Write.", requested "Write.\\n"',
                 " Write.",
                 "+",
             ],
@@ -115,7 +115,7 @@ def test_a_repeated_check_gets_the_last_matching_reply() -> None:
             [
                 (
                     "the prompt's argv first differs at line 2, column 6: "
-                    "recorded \"'git'\\n'log'\", asked \"'git'\\n'log'\\n'-1'\""
+                    "recorded \"'git'\\n'log'\", requested \"'git'\\n'log'\\n'-1'\""
                 ),
                 " 'git'",
                 " 'log'",
@@ -127,7 +127,7 @@ def test_a_repeated_check_gets_the_last_matching_reply() -> None:
             [
                 (
                     "the prompt's stdin first differs at line 1, column 2: "
-                    'recorded "\\\\xff data", asked "\\\\\\\\xff data"'
+                    'recorded "\\\\xff data", requested "\\\\\\\\xff data"'
                 ),
                 "-\\xff data",
                 "+\\\\xff data",
@@ -138,12 +138,12 @@ def test_a_repeated_check_gets_the_last_matching_reply() -> None:
 def test_a_different_prompt_is_a_miss_that_shows_the_first_difference(prompt: Prompt, expected: list[str]) -> None:
     found, where, *diff = message(call(prompt), recorded()).split("\n")
 
-    assert ([found, *diff], where) == (expected, "task 'draft', attempt 1, - recorded, + asked")
+    assert ([found, *diff], where) == (expected, "task 'draft', attempt 1, - recorded, + requested")
 
 
 def test_a_different_agent_is_a_miss() -> None:
     assert message(call(agent="critic", check=0), recorded(check=0)) == (
-        "task 'draft', attempt 1 check 0: the agent differs: recorded 'writer', asked 'critic'"
+        "task 'draft', attempt 1 check 0: the agent differs: recorded 'writer', requested 'critic'"
     )
 
 
@@ -171,7 +171,7 @@ def test_the_first_line_shows_an_excerpt_of_both_texts() -> None:
     context = 11 * "a" + "\\u2028"
     assert found.split("\n")[0] == (
         f'the prompt\'s text first differs at line 1, column 102: recorded ..."{context}y", '
-        f'asked ..."{context}\\tx{18 * "b"}"...'
+        f'requested ..."{context}\\tx{18 * "b"}"...'
     )
 
 
@@ -181,7 +181,7 @@ def test_both_excerpts_stay_on_one_line(before: str, after: str) -> None:
 
     first = reply.failure.message.split("\n")[0] if reply.failure else ""
     assert first.isprintable()
-    assert (", asked " in first) == (before != after)
+    assert (", requested " in first) == (before != after)
 
 
 @given(st.text(alphabet="ab\n\r"), st.text(alphabet="ab\n\r"))
