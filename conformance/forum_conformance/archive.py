@@ -11,7 +11,7 @@ SALT_BYTES = 32
 SALT_TAG = b"forum:salted:v1\n"
 END_OF_ARCHIVE = bytes(2 * BLOCK)
 FOLDERS = ("sha256", "salted", "redacted")
-_CHUNK = 1 << 16
+_CHUNK_BYTES = 1 << 16
 _NAME = re.compile(rf"({'|'.join(FOLDERS)})/([0-9a-f]{{64}})")
 
 
@@ -28,17 +28,20 @@ class Member:
     is_all_zeros: bool
 
     @property
-    def place(self) -> tuple[str, str] | None:
-        """Directory and digest; None if the name is malformed."""
-        found = _NAME.fullmatch(self.name)
-        return (found.group(1), found.group(2)) if found else None
+    def folder_and_digest(self) -> tuple[str, str] | None:
+        """The two parts of the name; None if it is malformed."""
+        match = _NAME.fullmatch(self.name)
+        return (match.group(1), match.group(2)) if match else None
 
     @property
     def end(self) -> int:
+        """The offset after its padding."""
         return self.offset + self.size + -self.size % BLOCK
 
 
 class Rest(Enum):
+    """The bytes after the last well-formed member."""
+
     NOTHING = "nothing"
     END = "the end of the archive"
     OTHER = "other bytes"
@@ -50,7 +53,7 @@ class Archive:
     stopped_at: int
     """The first offset without a well-formed member."""
     rest: Rest
-    """What follows at that offset."""
+    """The bytes from that offset on."""
 
 
 def scan(stream: BinaryIO) -> Archive:
@@ -60,25 +63,25 @@ def scan(stream: BinaryIO) -> Archive:
         members.append(member)
         stopped_at = member.end
     stream.seek(stopped_at)
-    found = stream.read(len(END_OF_ARCHIVE) + 1)
-    rest = {b"": Rest.NOTHING, END_OF_ARCHIVE: Rest.END}.get(found, Rest.OTHER)
+    rest_bytes = stream.read(len(END_OF_ARCHIVE) + 1)
+    rest = {b"": Rest.NOTHING, END_OF_ARCHIVE: Rest.END}.get(rest_bytes, Rest.OTHER)
     return Archive(tuple(members), stopped_at, rest)
 
 
 def header(name: bytes, size: int) -> bytes:
     """The only header allowed for a member."""
-    before = name.ljust(100, b"\0") + b"0000644\0" + b"0000000\0" * 2 + b"%011o\0" % size + b"00000000000\0"
-    after = b"0" + bytes(100) + b"ustar\0" + b"00" + bytes(64) + b"0000000\0" * 2 + bytes(155) + bytes(12)
-    checksum = sum(before) + 8 * ord(" ") + sum(after)
-    return before + b"%06o\0 " % checksum + after
+    before_checksum = name.ljust(100, b"\0") + b"0000644\0" + b"0000000\0" * 2 + b"%011o\0" % size + b"00000000000\0"
+    after_checksum = b"0" + bytes(100) + b"ustar\0" + b"00" + bytes(64) + b"0000000\0" * 2 + bytes(155) + bytes(12)
+    checksum = sum(before_checksum) + 8 * ord(" ") + sum(after_checksum)
+    return before_checksum + b"%06o\0 " % checksum + after_checksum
 
 
 def _read_member(stream: BinaryIO, start: int) -> Member | None:
     stream.seek(start)
-    found = stream.read(BLOCK)
-    name = found[:100].rstrip(b"\0")
-    digits = found[124:135]
-    if not re.fullmatch(rb"[0-7]{11}", digits) or b"\0" in name or found != header(name, int(digits, 8)):
+    block = stream.read(BLOCK)
+    name = block[:100].rstrip(b"\0")
+    digits = block[124:135]
+    if not re.fullmatch(rb"[0-7]{11}", digits) or b"\0" in name or block != header(name, int(digits, 8)):
         return None
     return _read_content(stream, name.decode("latin-1"), start + BLOCK, int(digits, 8))
 
@@ -86,18 +89,18 @@ def _read_member(stream: BinaryIO, start: int) -> Member | None:
 def _read_content(stream: BinaryIO, name: str, offset: int, size: int) -> Member | None:
     is_salted = name.startswith("salted/")
     content, plain = hashlib.sha256(SALT_TAG if is_salted else b""), hashlib.sha256()
-    salt_left = SALT_BYTES if is_salted else 0
+    remaining_salt = SALT_BYTES if is_salted else 0
     is_all_zeros = True
-    left = size
-    while left:
-        chunk = stream.read(min(left, _CHUNK))
+    remaining = size
+    while remaining:
+        chunk = stream.read(min(remaining, _CHUNK_BYTES))
         if not chunk:
             return None
         content.update(chunk)
-        plain.update(chunk[salt_left:])
-        salt_left = max(0, salt_left - len(chunk))
+        plain.update(chunk[remaining_salt:])
+        remaining_salt = max(0, remaining_salt - len(chunk))
         is_all_zeros = is_all_zeros and not chunk.strip(b"\0")
-        left -= len(chunk)
+        remaining -= len(chunk)
     padding = -size % BLOCK
     if stream.read(padding) != bytes(padding):
         return None

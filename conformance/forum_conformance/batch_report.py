@@ -3,12 +3,12 @@
 import json
 from collections import Counter
 
-from forum_conformance.report import Report, Verdict, about, document_of, printable, text_of
+from forum_conformance.report import Report, Verdict, describe_record, printable, report_document, report_text
 
 
-def line_of(name: str, report: Report | None, error: str | None) -> str:
+def json_line(name: str, report: Report | None, error: str | None) -> str:
     """One line of JSON that matches verify-reports.schema.json."""
-    document = {"path": name, "report": document_of(report) if report else None, "error": error}
+    document = {"path": name, "report": report_document(report) if report else None, "error": error}
     return json.dumps(document, separators=(",", ":")) + "\n"
 
 
@@ -17,14 +17,14 @@ def ledger_text(name: str, report: Report | None, error: str | None) -> str:
     if report is None:
         return f"not judged: {path}: {printable(error or '')}\n"
     if report.verdict is Verdict.VALID:
-        return f"valid: {path}: {printable(about(report))}\n"
-    first, *rest = text_of(report).splitlines()
+        return f"valid: {path}: {printable(describe_record(report))}\n"
+    first, *rest = report_text(report).splitlines()
     verdict, _, summary = first.partition(": ")
     return "".join(f"{line}\n" for line in (f"{verdict}: {path}: {summary}", *(f"  {line}" for line in rest)))
 
 
-class Tally:
-    """Counts of ledgers by verdict."""
+class VerdictCounts:
+    """The number of ledgers for each verdict, and of those that could not be judged."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -38,4 +38,5 @@ class Tally:
             for word in ("valid", "invalid", "incomplete", "not judged")
             if self._counts[word]
         )
-        return f"{self._counts.total()} ledgers: {summary}\n"
+        total = self._counts.total()
+        return f"{total} ledger{'s' * (total != 1)}: {summary}\n"

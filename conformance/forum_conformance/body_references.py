@@ -18,6 +18,7 @@ class Body:
     type: str
     is_salted: bool
     seq: int
+    """The entry that refers to the body."""
 
     @property
     def member_size(self) -> int:
@@ -38,21 +39,24 @@ def _body(seq: int, fields: Mapping[str, Any]) -> Body:
 
 
 class BodyReferences:
-    """Receives every entry in order. `first` contains digests in the order in which entries first refer to them."""
+    """Collects the bodies of all entries, which it receives in order."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self.first: dict[str, Body] = {}
+        """The first reference to each body, by digest, in the order of the entries."""
         self.redacted: set[str] = set()
+        """The digests of redacted bodies."""
         self.answers: dict[str, Body] = {}
+        """The values of the run's answers, by output."""
         self.wave_plan: Body | None = None
 
     def check(self, entry: Entry) -> None:
         bodies = bodies_of(entry)
-        # Before recording the entry's own bodies: a redaction concerns a body that an earlier entry refers to.
+        # Check this before adding the entry's own bodies: a redaction concerns a body of an earlier entry.
         redacted = self._redacted_by(entry)
         for body in bodies.values():
-            self._name(body)
+            self._add_reference(body)
         self.redacted |= redacted
         if entry["kind"] == "answer.given":
             self.answers[entry["data"]["output"]] = bodies["value"]
@@ -69,9 +73,11 @@ class BodyReferences:
             self._findings.add("L309", entry["seq"], f"{digest} is already redacted")
         return {digest}
 
-    def _name(self, body: Body) -> None:
+    def _add_reference(self, body: Body) -> None:
         if body.digest in self.redacted:
-            self._findings.add("L309", body.seq, f"{body.digest} was redacted before")
+            self._findings.add("L309", body.seq, f"the entry refers to {body.digest}, which is redacted")
         first = self.first.setdefault(body.digest, body)
         if (body.size, body.is_salted) != (first.size, first.is_salted):
-            self._findings.add("L303", body.seq, f"{body.digest} has another size or salt than in its first reference")
+            self._findings.add(
+                "L303", body.seq, f"{body.digest} has a different size or salt than in its first reference"
+            )

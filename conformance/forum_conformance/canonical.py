@@ -1,4 +1,4 @@
-"""RFC 8785 forms of lines, which have only integers, and of bodies, which have any JSON number."""
+"""The canonical form of JSON (RFC 8785): write it, and read it strictly."""
 
 import hashlib
 import json
@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 import rfc8785
 
 MAX_INTEGER = 2**53 - 1
+# A sign and 16 digits. Check the length before parsing: Python refuses very long integers, with a different message.
+MAX_INTEGER_LENGTH = 17
 MAX_DEPTH = 254
 
 # An unterminated string is matched up to the end: trying each of its quotes again would take quadratic time.
@@ -27,16 +29,16 @@ def digest(data: bytes) -> str:
 
 
 def read_form(data: bytes) -> Any:
-    """The value whose RFC 8785 form the bytes are."""
+    """The value of bytes in RFC 8785 form. Raises NotCanonical for all other bytes."""
     try:
         text = data.decode("utf-8")
-        if depth(text) > MAX_DEPTH:
+        if text_depth(text) > MAX_DEPTH:
             raise NotCanonical(f"it is nested more than {MAX_DEPTH} levels deep")
-        value = json.loads(text, parse_int=_integer, parse_constant=refuse_constant)
-        written = form(value)
+        value = json.loads(text, parse_int=_parse_integer, parse_constant=refuse_constant)
+        expected = form(value)
     except ValueError as error:
         raise NotCanonical(str(error)) from error
-    if written != data:
+    if expected != data:
         raise NotCanonical("the bytes are not in RFC 8785 form")
     return value
 
@@ -46,7 +48,7 @@ def strings(text: str) -> list[str]:
     return _STRING.findall(text)
 
 
-def depth(text: str) -> int:
+def text_depth(text: str) -> int:
     """The nesting depth of a JSON text. For text that is not JSON the result is unspecified."""
     deepest = level = 0
     for bracket in re.findall(r"[\[\]{}]", _STRING.sub("", text)):
@@ -55,13 +57,13 @@ def depth(text: str) -> int:
     return deepest
 
 
-def depth_of(value: Any) -> int:
+def value_depth(value: Any) -> int:
     """The nesting depth of a value, computed without recursion, so that any depth works."""
     deepest = 0
     layer = [value]
-    while layer := [part for part in layer if isinstance(part, list | dict)]:
+    while layer := [item for item in layer if isinstance(item, list | dict)]:
         deepest += 1
-        layer = [inner for part in layer for inner in (part.values() if isinstance(part, dict) else part)]
+        layer = [inner for item in layer for inner in (item.values() if isinstance(item, dict) else item)]
     return deepest
 
 
@@ -70,7 +72,7 @@ def refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Reject repeated keys; Python's parser silently takes the last one."""
     members = dict(pairs)
     if len(members) < len(pairs):
@@ -78,8 +80,7 @@ def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _integer(digits: str) -> int:
-    # Check the length first: Python refuses to parse very long integers, with another message.
-    if len(digits) > 17 or abs(int(digits)) > MAX_INTEGER:
+def _parse_integer(digits: str) -> int:
+    if len(digits) > MAX_INTEGER_LENGTH or abs(int(digits)) > MAX_INTEGER:
         raise NotCanonical("an integer is not within ±(2^53 - 1)")
     return int(digits)

@@ -1,4 +1,4 @@
-"""Level 3: the copies of bodies next to the archive, in outputs/ and wave-plan.json."""
+"""Level 3: check the copies of bodies next to the archive, in outputs/ and wave-plan.json."""
 
 import hashlib
 import stat
@@ -10,21 +10,22 @@ from forum_conformance.bodies import Store
 from forum_conformance.body_references import Body, BodyReferences
 from forum_conformance.finding import Findings
 
+_CHUNK_BYTES = 1 << 16
 _SUFFIXES = {"application/json": ".json", "text/plain": ".txt"}
 
 
 def check_copies(
-    directory: Path, store: Store, references: BodyReferences, findings: Findings, *, is_last_a_seal: bool
+    directory: Path, store: Store, references: BodyReferences, findings: Findings, *, ends_with_seal: bool
 ) -> None:
-    copies = dict(_copies(references))
+    expected = dict(_expected_copies(references))
     existing = set(_existing_names(directory))
-    for name in sorted(existing - set(copies)):
+    for name in sorted(existing - set(expected)):
         if name.startswith("outputs/") and not name.startswith("outputs/."):
             findings.add("L308", None, f"{name!a} does not belong to any recorded output")
-    for name, body in copies.items():
+    for name, body in expected.items():
         if name in existing:
             _check_copy(directory / name, name, body, store, references, findings)
-        elif is_last_a_seal and body.digest not in references.redacted:
+        elif ends_with_seal and body.digest not in references.redacted:
             findings.add("L308", body.seq, f"{name} is missing")
 
 
@@ -34,7 +35,7 @@ def _existing_names(directory: Path) -> Iterator[str]:
         yield from (f"outputs/{path.name}" for path in (directory / "outputs").iterdir())
 
 
-def _copies(references: BodyReferences) -> Iterator[tuple[str, Body]]:
+def _expected_copies(references: BodyReferences) -> Iterator[tuple[str, Body]]:
     """Every copy, by its path in the run directory."""
     for name, body in references.answers.items():
         yield f"outputs/{name}{_SUFFIXES.get(body.type, '.bin')}", body
@@ -46,7 +47,7 @@ def _check_copy(
     path: Path, name: str, body: Body, store: Store, references: BodyReferences, findings: Findings
 ) -> None:
     if body.digest in references.redacted:
-        sentence = f"{body.digest} is recorded as redacted, but its copy {name} exists"
+        sentence = f"{body.digest} is recorded as redacted, but its copy {name} still exists"
         findings.add("L306", references.first[body.digest].seq, sentence)
     elif _differs(path, body, store):
         findings.add("L308", body.seq, f"{name} differs from the body it should be a copy of")
@@ -61,6 +62,6 @@ def _differs(path: Path, body: Body, store: Store) -> bool:
         return False  # The body is missing or altered, which is already a finding.
     hasher = hashlib.sha256(SALT_TAG + salt if body.is_salted else b"")
     with path.open("rb") as stream:
-        while chunk := stream.read(1 << 16):
+        while chunk := stream.read(_CHUNK_BYTES):
             hasher.update(chunk)
     return hasher.hexdigest() != body.digest

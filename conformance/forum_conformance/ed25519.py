@@ -3,7 +3,8 @@
 import hashlib
 from typing import TypeAlias
 
-# Section 5.1: the field, the order of the base point, the curve's constant, and a square root of -1.
+# Section 5.1, with its names: the prime of the field (p), the order of the base point (L), the curve's constant (d).
+# Then a square root of -1.
 _P = 2**255 - 19
 _L = 2**252 + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, -1, _P) % _P
@@ -24,13 +25,13 @@ def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
         return False
     challenge = hashlib.sha512(signature[:32] + public_key + message).digest()
     factor = int.from_bytes(challenge, "little") % _L
-    found = _add(_multiply(scalar, _BASE), _multiply(factor, _negate(key)))
-    return _encode(found) == signature[:32]
+    point = _add(_multiply(scalar, _BASE), _multiply(factor, _negate(key)))
+    return _encode(point) == signature[:32]
 
 
-def _add(one: _Point, other: _Point) -> _Point:
-    x1, y1, z1, t1 = one
-    x2, y2, z2, t2 = other
+def _add(first: _Point, second: _Point) -> _Point:
+    x1, y1, z1, t1 = first
+    x2, y2, z2, t2 = second
     a = (y1 - x1) * (y2 - x2) % _P
     b = (y1 + x1) * (y2 + x2) % _P
     c = 2 * t1 * t2 * _D % _P
@@ -62,14 +63,14 @@ def _encode(point: _Point) -> bytes:
 
 
 def _decode(data: bytes) -> _Point | None:
-    """Section 5.1.3."""
+    """The point of an encoding (section 5.1.3); None if there is none."""
     number = int.from_bytes(data, "little")
     sign, y = number >> 255, number & (1 << 255) - 1
-    x = _root_for(y, sign) if y < _P else None
+    x = _recover_x(y, sign) if y < _P else None
     return None if x is None else (x, y, 1, x * y % _P)
 
 
-def _root_for(y: int, sign: int) -> int | None:
+def _recover_x(y: int, sign: int) -> int | None:
     square = (y * y - 1) * pow(_D * y * y + 1, -1, _P) % _P
     x = pow(square, (_P + 3) // 8, _P)
     if (x * x - square) % _P:
@@ -81,7 +82,7 @@ def _root_for(y: int, sign: int) -> int | None:
 
 def _base_point() -> _Point:
     y = 4 * pow(5, -1, _P) % _P
-    x = _root_for(y, 0)
+    x = _recover_x(y, 0)
     assert x is not None  # noqa: S101 - the base point is on the curve
     return x, y, 1, x * y % _P
 

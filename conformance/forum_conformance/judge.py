@@ -14,11 +14,11 @@ from forum_conformance.body_references import BodyReferences
 from forum_conformance.copies import check_copies
 from forum_conformance.entry import Entry
 from forum_conformance.finding import Findings
-from forum_conformance.first_pass import Reading, read_through
+from forum_conformance.first_pass import FirstPass, read_ledger
 from forum_conformance.lines import Lines
 from forum_conformance.note import MAX_BYTES, Checkpoint, PublicKey
-from forum_conformance.report import LEVELS, Facts, Report, level_of
-from forum_conformance.seal import Seals, Witness, witness_of
+from forum_conformance.report import LEVELS, Facts, Report, level_result
+from forum_conformance.seal import Seals, Witness, read_witness
 from forum_conformance.semantics.run import SemanticsCheck
 
 ALL_LEVELS = frozenset(LEVELS)
@@ -33,7 +33,7 @@ class NoLedger(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class OutsideEvidence:
     """Trusted information from outside the ledger."""
 
     expected_head: str | None = None
@@ -42,62 +42,67 @@ class Given:
     pin: Checkpoint | None = None
 
 
-def judge(path: Path, *, levels: frozenset[int] = ALL_LEVELS, given: Given | None = None) -> Report:
-    """A directory is a run directory; anything else is a bare ledger, and is read once."""
+def judge(path: Path, *, levels: frozenset[int] = ALL_LEVELS, evidence: OutsideEvidence | None = None) -> Report:
+    """Judge a run directory, or a bare ledger, which is read only once."""
     directory = path if path.is_dir() else None
     ledger = path / "ledger.jsonl" if directory else path
     if not ledger.exists() or (directory and not ledger.is_file()):
         raise NoLedger(ledger)
-    return _Judgement(lambda: ledger.open("rb"), directory, levels, given or Given()).report()
+    return _Judgment(lambda: ledger.open("rb"), directory, levels, evidence or OutsideEvidence()).report()
 
 
-def judge_stream(stream: BinaryIO, *, levels: frozenset[int] = ALL_LEVELS, given: Given | None = None) -> Report:
-    return _Judgement(lambda: nullcontext(stream), None, levels, given or Given()).report()
+def judge_stream(
+    stream: BinaryIO, *, levels: frozenset[int] = ALL_LEVELS, evidence: OutsideEvidence | None = None
+) -> Report:
+    """Judge a bare ledger."""
+    return _Judgment(lambda: nullcontext(stream), None, levels, evidence or OutsideEvidence()).report()
 
 
-class _Judgement:
+class _Judgment:
     def __init__(
         self,
         open_ledger: Callable[[], AbstractContextManager[BinaryIO]],
         directory: Path | None,
         levels: frozenset[int],
-        given: Given,
+        evidence: OutsideEvidence,
     ) -> None:
         self._open_ledger = open_ledger
         self._directory = directory
         self._levels = levels | {1, 2}
-        self._given = given
+        self._evidence = evidence
         self._findings = Findings()
+        # Why a level is not checked.
         self._reasons = {level: "not requested" for level in LEVELS if level not in self._levels}
 
     def report(self) -> Report:
         seals = Seals(self._witnesses())
         with self._open_ledger() as stream:
-            reading = read_through(stream, seals, self._findings)
+            first_pass = read_ledger(stream, seals, self._findings)
         if self._findings.count:
             for level in (3, 4, 5):
                 self._reasons.setdefault(level, "level 1 or 2 failed")
         else:
-            self._check_bodies(reading)
-            self._check_seals(seals, reading)
-        root = seals.tree.root().hex() if reading.entries else None
-        facts = Facts(reading.run, reading.status, reading.entries, reading.head, root, reading.redacted)
-        levels = tuple(level_of(level, self._findings, self._reasons.get(level)) for level in LEVELS)
-        return Report(facts, levels, self._findings, tuple(seals.held))
+            self._check_bodies(first_pass)
+            self._check_seals(seals, first_pass)
+        root = seals.tree.root().hex() if first_pass.entries else None
+        facts = Facts(first_pass.run, first_pass.status, first_pass.entries, first_pass.head, root, first_pass.redacted)
+        levels = tuple(level_result(level, self._findings, self._reasons.get(level)) for level in LEVELS)
+        return Report(facts, levels, self._findings, tuple(seals.matching))
 
     def _witnesses(self) -> Iterator[Witness]:
-        own = self._directory / "checkpoint" if self._directory else None
-        if own and own.is_file():
-            with own.open("rb") as stream:
-                yield witness_of("directory", stream.read(MAX_BYTES + 1))
-        elif own and own.exists():
-            yield witness_of("directory", b"")
-        if self._given.checkpoint is not None:
-            yield witness_of("given", self._given.checkpoint)
-        if self._given.pin is not None:
-            yield Witness("pin", self._given.pin)
+        path = self._directory / "checkpoint" if self._directory else None
+        if path and path.is_file():
+            with path.open("rb") as stream:
+                yield read_witness("directory", stream.read(MAX_BYTES + 1))
+        elif path and path.exists():
+            # Not a regular file: do not open it, and report it as malformed.
+            yield read_witness("directory", b"")
+        if self._evidence.checkpoint is not None:
+            yield read_witness("given", self._evidence.checkpoint)
+        if self._evidence.pin is not None:
+            yield Witness("pin", self._evidence.pin)
 
-    def _check_bodies(self, reading: Reading) -> None:
+    def _check_bodies(self, first_pass: FirstPass) -> None:
         if not self._levels & {3, 4}:
             return
         if self._directory is None:
@@ -106,7 +111,7 @@ class _Judgement:
             return
         findings = Findings()
         references = BodyReferences(findings)
-        for entry in self._entries(reading.entries):
+        for entry in self._entries(first_pass.entries):
             references.check(entry)
         path = self._directory / "bodies.tar"
         if not path.is_file():
@@ -123,15 +128,15 @@ class _Judgement:
                     f"byte {scanned.stopped_at} of bodies.tar is the start of neither a member nor the end"
                 )
             elif 3 in self._levels:
-                check_members(scanned, store, references, findings, is_last_a_seal=reading.is_last_a_seal)
-                check_copies(self._directory, store, references, findings, is_last_a_seal=reading.is_last_a_seal)
+                check_members(scanned, store, references, findings, ends_with_seal=first_pass.ends_with_seal)
+                check_copies(self._directory, store, references, findings, ends_with_seal=first_pass.ends_with_seal)
                 if set(findings.codes()) <= {"L310"}:
                     check_order(scanned, references, findings)
                 self._findings.merge(findings)
-            self._check_semantics(store, references, reading.entries)
+            self._check_semantics(store, references, first_pass.entries)
 
     def _report_broken(self, sentence: str) -> None:
-        """L301 ends level 3: other findings about bodies are not reported."""
+        """Report L301. The caller skips the other checks of level 3."""
         if 3 in self._levels:
             self._findings.add("L301", None, sentence)
 
@@ -148,20 +153,20 @@ class _Judgement:
         semantics = SemanticsCheck(store, wave_plan)
         for entry in self._entries(entries):
             if finding := semantics.check(entry):
-                self._findings.take(finding)
+                self._findings.add_finding(finding)
                 return
 
-    def _check_seals(self, seals: Seals, reading: Reading) -> None:
+    def _check_seals(self, seals: Seals, first_pass: FirstPass) -> None:
         if 5 not in self._levels:
             return
-        seals.finish(is_last_a_seal=reading.is_last_a_seal, torn_bytes=reading.torn_bytes)
-        seals.compare_witnesses(reading.run, self._given.key)
-        if self._given.expected_head is not None:
-            seals.compare_head(reading.head, self._given.expected_head)
+        seals.finish(ends_with_seal=first_pass.ends_with_seal, torn_bytes=first_pass.torn_bytes)
+        seals.compare_witnesses(first_pass.run, self._evidence.key)
+        if self._evidence.expected_head is not None:
+            seals.compare_head(first_pass.head, self._evidence.expected_head)
         self._findings.merge(seals.findings)
 
-    def _entries(self, number: int) -> Iterator[Entry]:
-        """Read the valid entries a second time; ignore entries appended since the first time."""
+    def _entries(self, count: int) -> Iterator[Entry]:
+        """Read the entries again, without those that were appended after the first pass."""
         with self._open_ledger() as stream:
-            for line in islice(Lines(stream), number):
+            for line in islice(Lines(stream), count):
                 yield json.loads(line.content or b"")

@@ -11,13 +11,14 @@ MAX_LINE_BYTES = 65_535
 @dataclass(frozen=True, slots=True)
 class Line:
     number: int
+    """From 0: the seq that its entry must have."""
     content: bytes | None
-    """Without its LF; None if it is longer than a line may be."""
+    """The line without its LF; None if it is longer than `MAX_LINE_BYTES`."""
     hash: bytes
 
 
 class Lines:
-    """Reads a stream line by line. Once it is read, `torn_bytes` says how many bytes follow the last LF."""
+    """Reads a stream line by line. After the last line, `torn_bytes` is the number of bytes that follow its LF."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -42,5 +43,5 @@ class Lines:
             number += 1
 
     def _read_piece(self) -> bytes:
-        # Space for the longest line and its LF: a longer one is read in chunks and never held in memory as a whole.
+        # Enough for the longest valid line and its LF. A longer line is read in pieces, never as a whole into memory.
         return self._stream.readline(MAX_LINE_BYTES + 1)

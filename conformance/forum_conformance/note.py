@@ -15,8 +15,11 @@ _TEXT = re.compile(rf"forum/({_RUN_ID})\n(0|[1-9][0-9]*)\n([A-Za-z0-9+/]{{43}}=)
 _NAME = r"[^\s\x00-\x1f+]+"
 _SIGNATURE_LINE = re.compile(rf"— ({_NAME}) ([A-Za-z0-9+/]+={{0,2}})")
 _KEY = re.compile(rf"({_NAME})\+([0-9a-f]{{8}})\+([A-Za-z0-9+/]+={{0,2}})")
-_ED25519 = b"\x01"
+_ED25519_TYPE = b"\x01"
 _KEY_ID_BYTES = 4
+_PUBLIC_KEY_BYTES = 32
+# The digits of MAX_INTEGER. Check the length first: Python refuses to parse very long integers.
+_MAX_SIZE_DIGITS = 16
 
 
 class MalformedCheckpoint(ValueError):
@@ -53,13 +56,16 @@ class PublicKey:
 
     @property
     def key_id(self) -> bytes:
-        return hashlib.sha256(self.name.encode() + b"\n" + _ED25519 + self.data).digest()[:_KEY_ID_BYTES]
+        return hashlib.sha256(self.name.encode() + b"\n" + _ED25519_TYPE + self.data).digest()[:_KEY_ID_BYTES]
 
 
 def is_signed(text: bytes, signatures: tuple[Signature, ...], key: PublicKey) -> bool:
-    """Ignore signatures of other keys (another name or id); every signature of this key must be valid."""
-    own = [signature for signature in signatures if (signature.name, signature.key_id) == (key.name, key.key_id)]
-    return bool(own) and all(ed25519.verify(key.data, text, signature.data) for signature in own)
+    """Whether the key signed the text.
+
+    Signatures by other keys, with a different name or id, are ignored. Every signature by this key must be valid.
+    """
+    by_key = [signature for signature in signatures if (signature.name, signature.key_id) == (key.name, key.key_id)]
+    return bool(by_key) and all(ed25519.verify(key.data, text, signature.data) for signature in by_key)
 
 
 def read_checkpoint(data: bytes) -> Checkpoint:
@@ -69,35 +75,35 @@ def read_checkpoint(data: bytes) -> Checkpoint:
         note = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedCheckpoint("it is not UTF-8") from error
-    found = _TEXT.match(note)
-    if not found:
+    match = _TEXT.match(note)
+    if not match:
         raise MalformedCheckpoint("it does not begin with an origin, a size and a root")
-    run, digits, root = found.groups()
-    if len(digits) > 16 or int(digits) > MAX_INTEGER:
+    run, digits, root = match.groups()
+    if len(digits) > _MAX_SIZE_DIGITS or int(digits) > MAX_INTEGER:
         raise MalformedCheckpoint("its number of entries is out of range")
-    rest = note[found.end() :]
+    rest = note[match.end() :]
     signatures = read_signatures(rest[1:]) if rest.startswith("\n") else ()
     if rest and not signatures:
         raise MalformedCheckpoint("the text is not followed by signatures")
-    return Checkpoint(found.group().encode(), run, int(digits), _strict_base64(root), signatures)
+    return Checkpoint(match.group().encode(), run, int(digits), _strict_base64(root), signatures)
 
 
-def read_signatures(lines: str) -> tuple[Signature, ...]:
-    """The signature lines of a note, each ended by LF."""
-    *ended, rest = lines.split("\n")
+def read_signatures(text: str) -> tuple[Signature, ...]:
+    """The signatures in the lines after the text of a note."""
+    *lines, rest = text.split("\n")
     if rest:
-        raise MalformedCheckpoint("its last line does not end")
-    return tuple(_read_signature(line) for line in ended)
+        raise MalformedCheckpoint("its last line does not end with LF")
+    return tuple(_read_signature(line) for line in lines)
 
 
 def _read_signature(line: str) -> Signature:
-    found = _SIGNATURE_LINE.fullmatch(line)
-    if not found:
+    match = _SIGNATURE_LINE.fullmatch(line)
+    if not match:
         raise MalformedCheckpoint("malformed signature line")
-    data = _strict_base64(found.group(2))
+    data = _strict_base64(match.group(2))
     if len(data) <= _KEY_ID_BYTES:
         raise MalformedCheckpoint("a signature is too short")
-    return Signature(found.group(1), data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
+    return Signature(match.group(1), data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
 
 
 def _strict_base64(text: str) -> bytes:
@@ -112,17 +118,17 @@ def _strict_base64(text: str) -> bytes:
 
 
 def read_public_key(text: str) -> PublicKey:
-    found = _KEY.fullmatch(text.strip(" \t\r\n"))
-    if not found:
-        raise MalformedKey("it is not a name, an id and a public key, with '+' between them")
+    match = _KEY.fullmatch(text.strip(" \t\r\n"))
+    if not match:
+        raise MalformedKey("it is not a name, an id and a public key, separated by '+'")
     try:
-        data = _strict_base64(found.group(3))
+        data = _strict_base64(match.group(3))
     except MalformedCheckpoint as error:
         raise MalformedKey(str(error)) from error
-    key = PublicKey(found.group(1), data[1:])
-    if data[:1] != _ED25519 or len(key.data) != 32:
+    key = PublicKey(match.group(1), data[1:])
+    if data[:1] != _ED25519_TYPE or len(key.data) != _PUBLIC_KEY_BYTES:
         raise MalformedKey("it is not an Ed25519 key")
-    if key.key_id.hex() != found.group(2):
+    if key.key_id.hex() != match.group(2):
         raise MalformedKey("its id does not match its name and its bytes")
     return key
 

@@ -1,4 +1,4 @@
-"""A pin: the checkpoint of the last valid state, kept in a file."""
+"""Read and replace a pin: a file with the checkpoint of the last valid state of a ledger."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ from forum_conformance.report import Facts
 
 
 def read_pin(path: Path) -> Checkpoint | None:
-    """None if there is no pin yet. A malformed pin is a usage error, and is not replaced."""
+    """The pin, or None if the file does not exist. Raises MalformedCheckpoint: a malformed pin is never replaced."""
     try:
         with path.open("rb") as stream:
             return read_checkpoint(stream.read(MAX_BYTES + 1))

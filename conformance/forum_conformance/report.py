@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from forum_conformance.finding import INCOMPLETE_CODES, MAX_KEPT, Findings
-from forum_conformance.seal import Held
+from forum_conformance.finding import INCOMPLETE_CODES, MAX_ITEMS, Findings
+from forum_conformance.seal import MatchingCheckpoint
 
 LEVELS = {1: "bytes", 2: "chain", 3: "bodies", 4: "semantics", 5: "seal"}
 
@@ -47,7 +47,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A record of another format: the apparent format, the signs for it, and notes."""
+    """A record that is not a ledger: its apparent format, the signs of that format, and notes."""
 
     format: str
     signs: tuple[str, ...]
@@ -59,10 +59,10 @@ class Report:
     facts: Facts
     levels: tuple[Level, ...]
     findings: Findings
-    checkpoints: tuple[Held, ...]
+    checkpoints: tuple[MatchingCheckpoint, ...]
     foreign: Foreign | None = None
     notes: tuple[str, ...] = ()
-    """Sentences for people about the likely cause of the findings."""
+    """Sentences for people describe_record the likely cause of the findings."""
     is_import: bool = False
     """Imported from records of another program: the seal's status only says that the import succeeded."""
 
@@ -74,7 +74,7 @@ class Report:
         return Verdict.INCOMPLETE if codes else Verdict.VALID
 
 
-def level_of(number: int, findings: Findings, reason: str | None) -> Level:
+def level_result(number: int, findings: Findings, reason: str | None) -> Level:
     codes = set(findings.codes(number))
     if reason is not None:
         status = Status.NOT_CHECKED
@@ -85,7 +85,7 @@ def level_of(number: int, findings: Findings, reason: str | None) -> Level:
     return Level(number, status, findings.first_bad_seq(number), reason)
 
 
-def document_of(report: Report) -> dict[str, Any]:
+def report_document(report: Report) -> dict[str, Any]:
     facts, findings, foreign = report.facts, report.findings, report.foreign
     foreign_document = (
         {"format": foreign.format, "signs": list(foreign.signs), "notes": list(foreign.notes)} if foreign else None
@@ -104,9 +104,9 @@ def document_of(report: Report) -> dict[str, Any]:
         "levels": [_level_document(level) for level in report.levels],
         "findings": [
             {"code": finding.code, "level": finding.level, "seq": finding.seq, "sentence": finding.sentence}
-            for finding in findings.kept
+            for finding in findings.items
         ],
-        "more_findings": max(0, findings.count - MAX_KEPT),
+        "more_findings": max(0, findings.count - MAX_ITEMS),
         "checkpoints": _checkpoint_documents(report.checkpoints),
         **({"foreign": foreign_document} if foreign_document else {}),
     }
@@ -122,11 +122,14 @@ def _level_document(level: Level) -> dict[str, Any]:
     }
 
 
-def _checkpoint_documents(checkpoints: Sequence[Held]) -> list[dict[str, Any]]:
-    return [{"source": held.source, "size": held.size, "signed_by": held.signed_by} for held in checkpoints]
+def _checkpoint_documents(checkpoints: Sequence[MatchingCheckpoint]) -> list[dict[str, Any]]:
+    return [
+        {"source": checkpoint.source, "size": checkpoint.size, "signed_by": checkpoint.signed_by}
+        for checkpoint in checkpoints
+    ]
 
 
-def text_of(report: Report) -> str:
+def report_text(report: Report) -> str:
     return "".join(f"{printable(line)}\n" for line in _text_lines(report))
 
 
@@ -136,44 +139,48 @@ def printable(line: str) -> str:
 
 
 def _text_lines(report: Report) -> Iterator[str]:
-    yield f"{report.verdict}: {about(report)}"
+    yield f"{report.verdict}: {describe_record(report)}"
     for level in report.levels:
-        after = f": {level.reason}" if level.reason else ""
+        detail = f": {level.reason}" if level.reason else ""
         if level.first_bad_seq is not None:
-            after = f", first failure at seq {level.first_bad_seq}"
-        yield f"  {level.number} {LEVELS[level.number]:<9}  {level.status}{after}"
-    for held in report.checkpoints:
-        signed = f", signed by {held.signed_by}" if held.signed_by else ""
-        yield f"  checkpoint ({held.source}) of {held.size} entries matches{signed}"
-    for finding in report.findings.kept:
+            detail = f", first failure at seq {level.first_bad_seq}"
+        yield f"  {level.number} {LEVELS[level.number]:<9}  {level.status}{detail}"
+    for checkpoint in report.checkpoints:
+        signed = f", signed by {checkpoint.signed_by}" if checkpoint.signed_by else ""
+        yield f"  checkpoint ({checkpoint.source}) of {entries_text(checkpoint.size)} matches{signed}"
+    for finding in report.findings.items:
         place = "" if finding.seq is None else f" at seq {finding.seq}"
         yield f"{finding.code}{place}: {finding.sentence}"
-    if report.findings.count > MAX_KEPT:
-        yield f"and {report.findings.count - MAX_KEPT} more findings"
+    if more := max(0, report.findings.count - MAX_ITEMS):
+        yield f"and {more} more finding{'s' * (more != 1)}"
     if report.foreign:
         yield from (f"evidence: {sign}" for sign in report.foreign.signs)
         yield from (f"note: {note}" for note in report.foreign.notes)
     yield from (f"note: {note}" for note in report.notes)
 
 
-def about(report: Report) -> str:
+def describe_record(report: Report) -> str:
     """A short description of the judged record."""
     facts = report.facts
     if report.foreign and report.foreign.format != "empty":
-        return f"not a forum ledger: {_SEEMS[report.foreign.format]}"
-    words = [f"{facts.entries} entries", f"run {facts.run}" if facts.run else "no run"]
-    sealed = "imported" if report.is_import and facts.status else facts.status
-    return ", ".join([*words, sealed or "not sealed"])
+        return f"not a forum ledger: {_FORMAT_DESCRIPTIONS[report.foreign.format]}"
+    words = [entries_text(facts.entries), f"run {facts.run}" if facts.run else "no run"]
+    status = "imported" if report.is_import and facts.status else facts.status
+    return ", ".join([*words, status or "not sealed"])
 
 
-_SEEMS = {
+def entries_text(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
+_FORMAT_DESCRIPTIONS = {
     "forum-engine": "it looks like a forum-engine ledger",
     "symposium": "it looks like a symposium artifact",
     "otel": "it looks like an OpenTelemetry trace (OTLP JSON)",
     "run-part": "it is a part of a run directory",
     "packed": "it is an archive or a packed file",
     "utf-16": "it is text in UTF-16",
-    "json": "it is a JSON document of some other kind",
-    "json-lines": "it is lines of JSON of some other kind",
+    "json": "it is a JSON document of an unknown kind",
+    "json-lines": "it is a JSON Lines file of an unknown kind",
     "not-json": "it is not JSON",
 }

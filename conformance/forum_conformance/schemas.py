@@ -1,4 +1,4 @@
-"""The project's JSON Schemas, as validators of the reference implementation."""
+"""Validators for the project's JSON Schemas, built with the library `jsonschema`."""
 
 import json
 import re
@@ -18,11 +18,11 @@ from referencing.jsonschema import DRAFT202012
 _BASE = "https://forum.invalid/v1/"
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _MAX_MESSAGE = 200
-_CALLS = 10_000
+_RECURSION_LIMIT = 10_000
 
 
 def _match_pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
-    """In JSON Schema `$` matches only the end of the text; in Python also before a final line feed."""
+    """Replaces the stock check: in JSON Schema, `$` matches only at the end; in Python, also before a final newline."""
     exact = pattern[:-1] + r"\Z" if pattern.endswith("$") else pattern
     if isinstance(instance, str) and not re.search(exact, instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
@@ -35,7 +35,7 @@ _Validator: type[Draft202012Validator] = _extend(Draft202012Validator, {"pattern
 def _folder() -> Traversable:
     """The package's own copy; in a checkout, the shared directory.
 
-    Never the runner's copy: a runner of another version must not change what the judge finds.
+    Never the runner's copy: a different version of the runner must not change the judge's findings.
     """
     own = files("forum_conformance") / "schema_files" / "v1"
     return own if own.is_dir() else _CHECKOUT / "schemas" / "v1"
@@ -56,7 +56,7 @@ def _registry() -> Registry[Any]:
 
 
 def _without_declaration(name: str) -> dict[str, Any]:
-    """Remove `$schema`: a reference to a schema that declares it would use the stock validator, not ours."""
+    """The schema without `$schema`: references to a schema that declares it would use the stock validator, not ours."""
     return {keyword: value for keyword, value in schema(name).items() if keyword != "$schema"}
 
 
@@ -77,11 +77,11 @@ def known_kinds() -> frozenset[str]:
 
 @cache
 def entry_validator(kind: str | None) -> Draft202012Validator:
-    """Keep only the branch of one kind: trying all branches for every entry takes twice the time."""
-    whole = schema("entry.schema.json")
-    # Always true: a list of branches may not be empty.
-    branches = [branch for branch in whole["allOf"] if _kind_of(branch) == kind] or [True]
-    return _Validator({**whole, "allOf": branches})
+    """A validator with only the branch of this kind: trying all branches for every entry takes twice as long."""
+    entry_schema = schema("entry.schema.json")
+    # True accepts everything: `allOf` may not be empty.
+    branches = [branch for branch in entry_schema["allOf"] if _kind_of(branch) == kind] or [True]
+    return _Validator({**entry_schema, "allOf": branches})
 
 
 def _kind_of(branch: dict[str, Any]) -> str:
@@ -90,10 +90,10 @@ def _kind_of(branch: dict[str, Any]) -> str:
 
 
 @contextmanager
-def room_for_nesting() -> Iterator[None]:
-    """A validator needs about ten stack frames for each level of nesting."""
+def raised_recursion_limit() -> Iterator[None]:
+    """Allow validators to recurse deeply: they need about ten stack frames for each level of nesting."""
     before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _CALLS))
+    sys.setrecursionlimit(max(before, _RECURSION_LIMIT))
     try:
         yield
     finally:

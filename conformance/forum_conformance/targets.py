@@ -1,4 +1,7 @@
-"""The records at a path: a run directory, a bare ledger, standard input, or a directory of run directories."""
+"""Find the records at a path, and judge them.
+
+A path is a run directory, a bare ledger, standard input, or a directory of run directories.
+"""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -8,8 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from forum_conformance import judge as judging
-from forum_conformance.foreign.foreign_report import Found, foreign_of, report_on
+from forum_conformance.foreign.foreign_report import ForeignRecord, describe_foreign, report_foreign
 from forum_conformance.foreign.forum_engine import ENTRIES
 from forum_conformance.foreign.recognition import (
     HEAD_BYTES,
@@ -20,7 +22,7 @@ from forum_conformance.foreign.recognition import (
     recognize,
 )
 from forum_conformance.foreign.symposium import ARTIFACT
-from forum_conformance.judge import Given
+from forum_conformance.judge import OutsideEvidence, judge, judge_stream
 from forum_conformance.report import Report
 
 LEDGER = "ledger.jsonl"
@@ -34,7 +36,7 @@ _LINES_WITH_CR = (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`path` is None for standard input; `fault` says why a directory's content cannot be read."""
+    """A record to judge. `path` is None for standard input; `fault` says why the record cannot be judged."""
 
     name: str
     path: Path | None
@@ -49,29 +51,32 @@ class Target:
         return self.path is not None and not self.is_bare and (self.path / "checkpoint").exists()
 
 
-def targets_at(given: str) -> Iterator[Target] | None:
-    """The run directories in a directory that is not one itself, found lazily; None for anything else."""
-    path = Path(given)
+def targets_at(argument: str) -> Iterator[Target] | None:
+    """If the path is a directory of run directories, its records, found lazily; otherwise None."""
+    path = Path(argument)
     try:
-        if given == STANDARD_INPUT or not path.is_dir() or (path / LEDGER).exists() or _foreign_file(path):
+        if argument == STANDARD_INPUT or not path.is_dir() or (path / LEDGER).exists() or _foreign_file(path):
             return None
     except OSError:
-        # Judging it raises and reports the same error.
+        # Judging the path raises the same error, which is then reported.
         return None
-    found = _run_directories(path)
-    first = next(found, None)
-    return None if first is None else chain([first], found)
+    targets = _records_below(path)
+    first = next(targets, None)
+    return None if first is None else chain([first], targets)
 
 
-def target_at(given: str) -> Target:
-    return Target(given, None if given == STANDARD_INPUT else Path(given))
+def target_at(argument: str) -> Target:
+    return Target(argument, None if argument == STANDARD_INPUT else Path(argument))
 
 
-def _run_directories(folder: Path) -> Iterator[Target]:
-    """Ordered by name. Links are not followed: they may lead out of the directory or form a cycle."""
-    waiting = [folder]
-    while waiting:
-        path = waiting.pop()
+def _records_below(folder: Path) -> Iterator[Target]:
+    """The records in a directory tree, ordered by name.
+
+    Links are not followed: they may lead out of the directory or form a cycle.
+    """
+    pending = [folder]
+    while pending:
+        path = pending.pop()
         try:
             with os.scandir(path) as entries:
                 entries_by_name = {entry.name: entry for entry in entries}
@@ -86,7 +91,7 @@ def _run_directories(folder: Path) -> Iterator[Target]:
             yield Target(str(path), path, f"'{path}' has {BODIES}, but no {LEDGER}")
         yield from _other_records(path, entries_by_name)
         folders = (name for name, entry in entries_by_name.items() if entry.is_dir(follow_symlinks=False))
-        waiting.extend(path / name for name in sorted(folders, reverse=True))
+        pending.extend(path / name for name in sorted(folders, reverse=True))
 
 
 def _other_records(folder: Path, entries_by_name: Mapping[str, os.DirEntry[str]]) -> Iterator[Target]:
@@ -108,31 +113,33 @@ def _looks_like_a_ledger(path: Path) -> bool:
         return True
 
 
-def judge_target(target: Target, stdin: BinaryIO, *, levels: frozenset[int], given: Given) -> Report:
+def judge_target(target: Target, stdin: BinaryIO, *, levels: frozenset[int], evidence: OutsideEvidence) -> Report:
     """Judge a target; for records of other formats, report the format."""
     if target.path is None:
-        return _judge_stream(stdin, levels, given)
+        return _judge_stream(stdin, levels, evidence)
     directory = target.path if target.path.is_dir() else None
     file = _file_of(directory) if directory else target.path
     if not file.is_file():
         if directory is None and file.exists():
             with file.open("rb") as stream:
-                return _judge_stream(stream, levels, given)
-        return judging.judge(target.path, levels=levels, given=given)
+                return _judge_stream(stream, levels, evidence)
+        return judge(target.path, levels=levels, evidence=evidence)
     with file.open("rb") as stream:
         head = stream.read(HEAD_BYTES)
         stream.seek(0)
         recognized = recognize(head, is_named_like_a_ledger=directory is not None or file.name == LEDGER)
         if recognized and recognized.format is not Format.EMPTY:
-            return report_on(Found(recognized, head, stream, file, target.name))
-    return _with_notes(judging.judge(target.path, levels=levels, given=given), head, recognized)
+            return report_foreign(ForeignRecord(recognized, head, stream, file, target.name))
+    return _with_notes(judge(target.path, levels=levels, evidence=evidence), head, recognized)
 
 
 def _file_of(directory: Path) -> Path:
+    """The ledger of a directory or, if it has none, the main file of a known foreign format."""
     return directory / LEDGER if (directory / LEDGER).exists() else _foreign_file(directory) or directory / LEDGER
 
 
 def _foreign_file(directory: Path) -> Path | None:
+    """The main file of a forum-engine or symposium record."""
     for name, format_ in ((ENTRIES, Format.FORUM_ENGINE), (ARTIFACT, Format.SYMPOSIUM)):
         path = directory / name
         if path.is_file():
@@ -143,23 +150,23 @@ def _foreign_file(directory: Path) -> Path | None:
     return None
 
 
-def _judge_stream(stream: BinaryIO, levels: frozenset[int], given: Given) -> Report:
+def _judge_stream(stream: BinaryIO, levels: frozenset[int], evidence: OutsideEvidence) -> Report:
     head = stream.read(HEAD_BYTES)
-    whole = BufferedReader(_Joined(head, stream))
+    from_start = BufferedReader(_RewoundStream(head, stream))
     recognized = recognize(head, is_named_like_a_ledger=False)
     if recognized and recognized.format is not Format.EMPTY:
-        return report_on(Found(recognized, head, whole))
-    return _with_notes(judging.judge_stream(whole, levels=levels, given=given), head, recognized)
+        return report_foreign(ForeignRecord(recognized, head, from_start))
+    return _with_notes(judge_stream(from_start, levels=levels, evidence=evidence), head, recognized)
 
 
 def _with_notes(report: Report, head: bytes, empty: RecognizedFormat | None) -> Report:
-    """Notes for people. A ledger without a line is incomplete, imported or not."""
-    foreign = foreign_of(Found(empty, b"", BufferedReader(_Joined(b"", None)))) if empty else None
+    """Add notes for people. `empty` is set if the record is empty."""
+    foreign = describe_foreign(ForeignRecord(empty, b"", BufferedReader(_RewoundStream(b"", None)))) if empty else None
     notes = (_LINES_WITH_CR,) if has_lines_with_cr(head) else ()
     return replace(report, foreign=foreign, notes=notes, is_import=is_import(head))
 
 
-class _Joined(RawIOBase):
+class _RewoundStream(RawIOBase):
     """The bytes already read, followed by the rest of their stream."""
 
     def __init__(self, head: bytes, rest: BinaryIO | None) -> None:

@@ -27,7 +27,7 @@ def read_entry(line: Line) -> Entry | Finding:
 
 def has_duplicates(content: bytes) -> bool:
     try:
-        json.loads(content, object_pairs_hook=canonical.each_key_once)
+        json.loads(content, object_pairs_hook=canonical.reject_repeated_keys)
     except ValueError:
         return True
     return False
@@ -38,5 +38,5 @@ def last_of_each_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 replace(first_pass, "read_entry", read_entry)
-replace(canonicalize, "each_key_once", last_of_each_key)
+replace(canonicalize, "reject_repeated_keys", last_of_each_key)
 sys.exit(main(JUDGE))

@@ -8,30 +8,30 @@ from collections.abc import Sequence
 
 from forum_conformance.program import proof_check
 from forum_conformance.program.merkle_path import WrongPath
-from forum_conformance.program.merkle_path import consistent_roots as consistent_correctly
-from forum_conformance.program.merkle_path import included_root as included_correctly
+from forum_conformance.program.merkle_path import consistency_roots as consistent_correctly
+from forum_conformance.program.merkle_path import inclusion_root as included_correctly
 from forum_conformance.program.patch import replace
 from forum_conformance.program.serve import JUDGE, main
 
 
-def included_root(seq: int, size: int, leaf: bytes, path: Sequence[bytes]) -> bytes:
+def inclusion_root(seq: int, size: int, leaf: bytes, path: Sequence[bytes]) -> bytes:
     try:
         return included_correctly(seq, size, leaf, path)
     except WrongPath:
         if not path:
             raise
-        return included_root(seq, size, leaf, path[:-1])
+        return inclusion_root(seq, size, leaf, path[:-1])
 
 
-def consistent_roots(from_size: int, size: int, known: bytes | None, path: Sequence[bytes]) -> tuple[bytes, bytes]:
+def consistency_roots(from_size: int, size: int, known: bytes | None, path: Sequence[bytes]) -> tuple[bytes, bytes]:
     try:
         return consistent_correctly(from_size, size, known, path)
     except WrongPath:
         if not path:
             raise
-        return consistent_roots(from_size, size, known, path[:-1])
+        return consistency_roots(from_size, size, known, path[:-1])
 
 
-replace(proof_check, "included_root", included_root)
-replace(proof_check, "consistent_roots", consistent_roots)
+replace(proof_check, "inclusion_root", inclusion_root)
+replace(proof_check, "consistency_roots", consistency_roots)
 sys.exit(main(JUDGE))

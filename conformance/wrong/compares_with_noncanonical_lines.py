@@ -7,7 +7,7 @@ import json
 import sys
 
 from forum_conformance import first_pass
-from forum_conformance.chain import Chain
+from forum_conformance.chain import ChainChecker
 from forum_conformance.entry import Entry
 from forum_conformance.entry import read_entry as read_correctly
 from forum_conformance.finding import Finding
@@ -15,7 +15,7 @@ from forum_conformance.lines import Line
 from forum_conformance.program.patch import replace
 from forum_conformance.program.serve import JUDGE, main
 
-check_correctly = Chain.check
+check_correctly = ChainChecker.check
 noncanonical_entries: dict[bytes, Entry] = {}
 
 
@@ -26,15 +26,15 @@ def read_entry(line: Line) -> Entry | Finding:
     return result
 
 
-def check(chain: Chain, number: int, line_hash: bytes, entry: Entry | None) -> None:
+def check(chain: ChainChecker, number: int, line_hash: bytes, entry: Entry | None) -> None:
     check_correctly(chain, number, line_hash, entry)
-    entry_before = noncanonical_entries.pop(line_hash, None)
-    if entry_before is not None:
-        chain.run = chain.run or entry_before["run"]
-        chain._before = entry_before
-        chain._is_sealed = chain._is_sealed or entry_before["kind"] == "run.sealed"
+    previous_entry = noncanonical_entries.pop(line_hash, None)
+    if previous_entry is not None:
+        chain.run = chain.run or previous_entry["run"]
+        chain._previous = previous_entry
+        chain._is_sealed = chain._is_sealed or previous_entry["kind"] == "run.sealed"
 
 
 replace(first_pass, "read_entry", read_entry)
-replace(Chain, "check", check)
+replace(ChainChecker, "check", check)
 sys.exit(main(JUDGE))

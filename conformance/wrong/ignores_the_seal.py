@@ -17,8 +17,8 @@ def check(seals: Seals, number: int, line_hash: bytes, _: Entry | None) -> None:
     check_correctly(seals, number, line_hash, None)
 
 
-def finish(seals: Seals, *, is_last_a_seal: bool, torn_bytes: int) -> None:
-    finish_correctly(seals, is_last_a_seal=is_last_a_seal or seals.tree.size > 0, torn_bytes=torn_bytes)
+def finish(seals: Seals, *, ends_with_seal: bool, torn_bytes: int) -> None:
+    finish_correctly(seals, ends_with_seal=ends_with_seal or seals.tree.size > 0, torn_bytes=torn_bytes)
 
 
 replace(Seals, "check", check)

@@ -10,5 +10,5 @@ from forum_conformance.program.json_form import Form
 from forum_conformance.program.patch import replace
 from forum_conformance.program.serve import JUDGE, main
 
-replace(canonical, "form", Form(order=str))
+replace(canonical, "form", Form(sort_key=str))
 sys.exit(main(JUDGE))

@@ -15,7 +15,7 @@ from acceptance.samples import FOREIGN, SAMPLES, copy_sample
 from acceptance.workflow_folder import Folder
 from ledgers import LEDGERS
 
-ONLY_THE_TRANSCRIPT = "it covers nothing else of the artifact; this is not one of the five levels"
+ONLY_THE_TRANSCRIPT = "it covers nothing else; this check is not part of the five levels"
 INVALID_CHAIN = "its own chain of hashes is invalid"
 FORMATS = {"forum-engine": "forum-engine", "symposium": "symposium", "otel-today": "otel", "otel-older": "otel"}
 
@@ -37,7 +37,7 @@ def test_the_hashes_of_a_foreign_record_are_recomputed_if_possible() -> None:
 
     assert notes == {
         "forum-engine": [
-            "its own chain of hashes is valid, 6 entries, recomputed; this is not one of the five levels",
+            "its own chain of hashes is valid, 6 entries, recomputed; this check is not part of the five levels",
             "the 6 bodies in payloads.jsonl match their hashes",
         ],
         "symposium": [
@@ -94,7 +94,7 @@ def test_damage_to_a_foreign_record_is_found(
         (b" \n\n", "not-json", "only white space"),
         (b'{"a": 1}\nhello\n', "not-json", "a later line is not JSON"),
         (b'{"a": 1, "b": 2}\n', "json", "one JSON document: an object with the members a and b"),
-        (b"[\n  1,\n  2\n]", "json", "one JSON document: a list of 2"),
+        (b"[\n  1,\n  2\n]", "json", "one JSON document: a list of 2 items"),
         (b'{"a": 1}\n{"a": 2}\n', "json-lines", "lines of JSON; the first is an object with the members a"),
         (b"[" * 5_000, "not-json", "the first line cannot be parsed as JSON: nested too deeply"),
     ],
@@ -155,8 +155,8 @@ def ledger_bytes(directory: Path) -> bytes:
 UTF_16_LEDGER = "every character has two bytes; in UTF-8 it would have the members of a forum ledger"
 WRAPPED: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
     "tar": (as_tar, "packed", "a tar with the members run/ledger.jsonl and run/checkpoint"),
-    "zip": (as_zip, "packed", "it begins like zip"),
-    "gzip": (lambda run: gzip.compress(ledger_bytes(run)), "packed", "it begins like gzip"),
+    "zip": (as_zip, "packed", "it begins like a zip file"),
+    "gzip": (lambda run: gzip.compress(ledger_bytes(run)), "packed", "it begins like a gzip file"),
     "UTF-16": (lambda run: ledger_bytes(run).decode().encode("utf-16"), "utf-16", UTF_16_LEDGER),
     "UTF-16 without a mark": (lambda run: ledger_bytes(run).decode().encode("utf-16-be"), "utf-16", UTF_16_LEDGER),
 }

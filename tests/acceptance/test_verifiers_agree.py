@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from forum_conformance.judge import Given, judge
+from forum_conformance.judge import OutsideEvidence, judge
 from forum_conformance.mutation.engine import CAUGHT, Mutant, mutants
-from forum_conformance.report import document_of
 from forum_runner.api import TrustedReferences
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.source import ledger_at
@@ -41,8 +40,8 @@ def normalize(document: Report) -> Report:
 
 
 def judge_report(run_dir: Path, checkpoint: Path | None = None) -> Report:
-    given = Given(checkpoint=checkpoint.read_bytes() if checkpoint else None)
-    return normalize(document_of(judge(run_dir, given=given)))
+    evidence = OutsideEvidence(checkpoint=checkpoint.read_bytes() if checkpoint else None)
+    return normalize(report_document(judge(run_dir, evidence=evidence)))
 
 
 def runner_report(run_dir: Path, checkpoint: Path | None = None) -> Report:
@@ -101,7 +100,7 @@ def test_both_report_the_same_for_a_subset_of_levels(levels: set[int], tmp_path:
     for name, build in LEDGERS.items():
         run_dir = build(tmp_path / name)
 
-        judged = normalize(document_of(judge(run_dir, levels=frozenset(levels))))
+        judged = normalize(report_document(judge(run_dir, levels=frozenset(levels))))
 
         assert judged == normalize(
             verify_ledger(ledger_at(run_dir), frozenset(levels), TrustedReferences()).document()

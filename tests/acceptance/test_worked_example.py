@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from forum_conformance.judge import judge
-from forum_conformance.report import document_of
+from forum_conformance.report import report_document
 from forum_runner.ledger import verify
 from forum_runner.ledger.source import ledger_at
 
@@ -42,4 +42,4 @@ def test_both_verifiers_accept_the_example(folder: Path) -> None:
         "valid",
         "161c88a0cf7b5c5a4edee6047e5a57bfc3bccaad442437dab4b3aadb005b3ce5",
     )
-    assert document_of(judge(folder))["verdict"] == "valid"
+    assert report_document(judge(folder))["verdict"] == "valid"

@@ -14,7 +14,7 @@ from forum_conformance.commands.exit_codes import ExitCode, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from forum_conformance.judge import Given
+    from forum_conformance.judge import OutsideEvidence
     from forum_conformance.note import Checkpoint, PublicKey
     from forum_conformance.report import Report
     from forum_conformance.targets import Target
@@ -33,13 +33,15 @@ def add_to(commands: Any) -> None:
     command.add_argument(
         "paths", metavar="PATH", nargs="+", help="run directories, ledgers, directories of run directories, or -"
     )
-    form = command.add_mutually_exclusive_group()
-    form.add_argument(
+    output_format = command.add_mutually_exclusive_group()
+    output_format.add_argument(
         "--json", action="store_true", help="print the report of one ledger as JSON; for several, same as --jsonl"
     )
-    form.add_argument("--jsonl", action="store_true", help="print {path, report, error} for each ledger, one per line")
+    output_format.add_argument(
+        "--jsonl", action="store_true", help="print {path, report, error} for each ledger, one per line"
+    )
     command.add_argument("--level", metavar="LEVELS", type=level_list, help="levels to check, such as 1,2,5 or 1-3")
-    command.add_argument("--expect-head", metavar="HASH", type=_head, help="require this hash of the last line")
+    command.add_argument("--expect-head", metavar="HASH", type=_head_hash, help="require this hash of the last line")
     command.add_argument("--checkpoint", metavar="FILE", type=Path, help="require the ledger to match this checkpoint")
     command.add_argument(
         "--key", metavar="FILE", type=Path, help="require the checkpoint to be signed with this public key"
@@ -55,62 +57,66 @@ def run(arguments: argparse.Namespace) -> int:
 
     if "" in arguments.paths:
         raise UsageError("a path is empty")
-    found = [targets_at(given) for given in arguments.paths]
-    is_one = found == [None]
+    targets_by_path = [targets_at(path) for path in arguments.paths]
+    is_one = targets_by_path == [None]
     for option in () if is_one else _SINGLE_LEDGER_OPTIONS:
         if _value_of(arguments, option) is not None:
             raise UsageError(f"{option} applies to a single ledger, but several were given")
     if arguments.paths.count("-") > 1:
         raise UsageError("standard input can be judged only once")
-    given = _given(arguments)
+    evidence = _evidence(arguments)
     if is_one and not arguments.jsonl:
-        return _judge_one(arguments, target_at(arguments.paths[0]), given)
+        return _judge_one(arguments, target_at(arguments.paths[0]), evidence)
     return _judge_several(
         arguments,
-        (target for path, inner in zip(arguments.paths, found, strict=True) for target in inner or [target_at(path)]),
-        given,
+        (
+            target
+            for path, inner in zip(arguments.paths, targets_by_path, strict=True)
+            for target in inner or [target_at(path)]
+        ),
+        evidence,
     )
 
 
-def _judge_one(arguments: argparse.Namespace, target: "Target", given: "Given") -> int:
-    from forum_conformance.report import document_of, text_of
+def _judge_one(arguments: argparse.Namespace, target: "Target", evidence: "OutsideEvidence") -> int:
+    from forum_conformance.report import report_document, report_text
 
-    report = _judge(arguments, target, given)
-    say(json.dumps(document_of(report), indent=2) + "\n" if arguments.json else text_of(report))
+    report = _judge(arguments, target, evidence)
+    say(json.dumps(report_document(report), indent=2) + "\n" if arguments.json else report_text(report))
     return _EXIT_CODES[report.verdict]
 
 
-def _judge_several(arguments: argparse.Namespace, targets: "Iterator[Target]", given: "Given") -> int:
-    from forum_conformance.batch_report import Tally, ledger_text, line_of
+def _judge_several(arguments: argparse.Namespace, targets: "Iterator[Target]", evidence: "OutsideEvidence") -> int:
+    from forum_conformance.batch_report import VerdictCounts, json_line, ledger_text
 
     is_json = arguments.json or arguments.jsonl
-    tally = Tally()
+    counts = VerdictCounts()
     codes = set()
     for target in targets:
         report, error = None, target.fault
         try:
-            report = None if error else _judge(arguments, target, given)
-        except UsageError as found:
-            error = str(found)
+            report = None if error else _judge(arguments, target, evidence)
+        except UsageError as usage_error:
+            error = str(usage_error)
         codes.add(_EXIT_CODES[report.verdict] if report else ExitCode.USAGE)
-        tally.count(report)
-        say(line_of(target.name, report, error) if is_json else ledger_text(target.name, report, error))
+        counts.count(report)
+        say(json_line(target.name, report, error) if is_json else ledger_text(target.name, report, error))
     if not is_json:
-        say(tally.text())
+        say(counts.text())
     return next(code for code in _WORST_FIRST if code in codes)
 
 
-def _judge(arguments: argparse.Namespace, target: "Target", given: "Given") -> "Report":
+def _judge(arguments: argparse.Namespace, target: "Target", evidence: "OutsideEvidence") -> "Report":
     from forum_conformance.judge import ALL_LEVELS, NoLedger
     from forum_conformance.pin import replace_pin
     from forum_conformance.report import Verdict
     from forum_conformance.targets import judge_target
 
     levels = _levels(arguments, is_bare=target.is_bare) or ALL_LEVELS
-    if given.key and given.checkpoint is None and not target.has_checkpoint:
+    if evidence.key and evidence.checkpoint is None and not target.has_checkpoint:
         raise UsageError("no checkpoint to verify with the key; pass --checkpoint FILE")
     try:
-        report = judge_target(target, sys.stdin.buffer, levels=levels, given=given)
+        report = judge_target(target, sys.stdin.buffer, levels=levels, evidence=evidence)
     except NoLedger as error:
         raise UsageError(str(error)) from error
     except OSError as error:
@@ -120,10 +126,10 @@ def _judge(arguments: argparse.Namespace, target: "Target", given: "Given") -> "
     return report
 
 
-def _given(arguments: argparse.Namespace) -> "Given":
-    from forum_conformance.judge import Given
+def _evidence(arguments: argparse.Namespace) -> "OutsideEvidence":
+    from forum_conformance.judge import OutsideEvidence
 
-    return Given(
+    return OutsideEvidence(
         expected_head=arguments.expect_head,
         checkpoint=_read(arguments.checkpoint) if arguments.checkpoint else None,
         key=_read_key(arguments.key) if arguments.key else None,
@@ -135,22 +141,22 @@ def _value_of(arguments: argparse.Namespace, option: str) -> Any:
     return getattr(arguments, option[2:].replace("-", "_"))
 
 
-def _head(text: str) -> str:
+def _head_hash(text: str) -> str:
     if not re.fullmatch(r"[0-9a-f]{64}", text):
         raise argparse.ArgumentTypeError("a head is 64 lower-case hexadecimal digits")
     return text
 
 
 def _levels(arguments: argparse.Namespace, *, is_bare: bool) -> frozenset[int] | None:
-    asked: frozenset[int] | None = arguments.level
-    if asked is None:
+    requested: frozenset[int] | None = arguments.level
+    if requested is None:
         return None
-    if is_bare and asked & {3, 4}:
+    if is_bare and requested & {3, 4}:
         raise UsageError("levels 3 and 4 require the run directory, not a bare ledger")
     for option in (*_SINGLE_LEDGER_OPTIONS, "--key"):
-        if 5 not in asked and _value_of(arguments, option) is not None:
+        if 5 not in requested and _value_of(arguments, option) is not None:
             raise UsageError(f"{option} requires level 5, which --level excludes")
-    return asked
+    return requested
 
 
 def _read(path: Path) -> bytes:

@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _judge_original(path: Path) -> "Report":
     from forum_conformance.judge import NoLedger, judge
-    from forum_conformance.report import Verdict, text_of
+    from forum_conformance.report import Verdict, report_text
 
     if path.exists() and not path.is_dir():
         raise UsageError(f"'{path}' is not a run directory")
@@ -95,12 +95,12 @@ def _judge_original(path: Path) -> "Report":
     except NoLedger as error:
         raise UsageError(str(error)) from error
     if report.verdict is not Verdict.VALID:
-        raise UsageError(f"'{path}' is not a valid run directory\n{text_of(report).rstrip()}")
+        raise UsageError(f"'{path}' is not a valid run directory\n{report_text(report).rstrip()}")
     return report
 
 
 def _score(arguments: argparse.Namespace, original: "Report", verify: "Verify", work_dir: Path, stop: Event) -> int:
-    from forum_conformance.mutation.score_report import Score, document_of, text_of
+    from forum_conformance.mutation.score_report import Score, score_document, score_text
     from forum_conformance.mutation.scoring import outcomes
 
     checkpoint = _checkpoint(original, work_dir)
@@ -117,7 +117,7 @@ def _score(arguments: argparse.Namespace, original: "Report", verify: "Verify", 
         score.count(outcome)
         if arguments.keep and outcome.survived:
             outcome.mutant.apply(arguments.keep / outcome.mutant.name)
-    say(json.dumps(document_of(score), indent=2) + "\n" if arguments.json else text_of(score))
+    say(json.dumps(score_document(score), indent=2) + "\n" if arguments.json else score_text(score))
     return ExitCode.NOT_PASSED if score.survivors else ExitCode.OK
 
 

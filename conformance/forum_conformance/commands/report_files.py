@@ -54,26 +54,26 @@ def write_reports(
 
         _write(arguments.jsonl, json_lines(results, suite_run))
     if arguments.junit:
-        from forum_conformance.results.junit import junit_of
+        from forum_conformance.results.junit import results_junit
 
-        _write(arguments.junit, junit_of(results, suite_run))
+        _write(arguments.junit, results_junit(results, suite_run))
     if arguments.html:
-        from forum_conformance.results.html import html_of
+        from forum_conformance.results.html import results_html
 
-        _write(arguments.html, html_of(results, suite_run, objections, total=total))
+        _write(arguments.html, results_html(results, suite_run, objections, total=total))
     if arguments.badges and len(results) == total:
-        from forum_conformance.results.badges import badges_of
+        from forum_conformance.results.badges import badge_files
 
         arguments.badges.mkdir(exist_ok=True)
-        for name, text in badges_of(results, arguments.level).items():
+        for name, text in badge_files(results, arguments.level).items():
             _write(arguments.badges / name, text)
 
 
 def write_expected_failures(path: Path, results: "list[Result]", reasons: dict[str, str]) -> None:
     """List failures with the difference as the reason; keep existing reasons, also for vectors that were not run."""
-    from forum_conformance.results.expected_failures import expected_failures_of
+    from forum_conformance.results.expected_failures import expected_failures_text
 
-    _write(path, expected_failures_of(results, reasons))
+    _write(path, expected_failures_text(results, reasons))
 
 
 def _write(path: Path, content: str | bytes) -> None:

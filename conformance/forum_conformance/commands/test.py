@@ -178,14 +178,14 @@ def _report(
     was_interrupted: bool,
 ) -> None:
     from forum_conformance.results.document import suite_document
-    from forum_conformance.results.text import text_of
+    from forum_conformance.results.text import results_text
 
     # Print first: if a report file cannot be written, the results are not lost.
     if arguments.json:
         document = suite_document(results, suite_run, objections, was_interrupted=was_interrupted)
         say(json.dumps(document, indent=2) + "\n")
     else:
-        say(text_of(results, suite_run, objections, total=total))
+        say(results_text(results, suite_run, objections, total=total))
     write_reports(arguments, results, suite_run, objections, total)
 
 

@@ -1,4 +1,4 @@
-"""The judge's report on a record that is not a ledger: its format, and the checks that were made."""
+"""The judge's report on a record that is not a ledger: its format, and checks of its own hashes."""
 
 import shlex
 from collections.abc import Iterator
@@ -13,22 +13,22 @@ from forum_conformance.foreign.forum_engine import PAYLOADS, check_chain, check_
 from forum_conformance.foreign.recognition import Format, RecognizedFormat
 from forum_conformance.foreign.symposium import check_transcript
 from forum_conformance.lines import Lines
-from forum_conformance.report import LEVELS, Facts, Foreign, Report, level_of
+from forum_conformance.report import LEVELS, Facts, Foreign, Report, level_result
 
-_NOT_OURS = "it is not a ledger of this format"
-_NO_LEVEL = "this is not one of the five levels"
+_NOT_A_LEDGER = "it is not a ledger of this format"
+_NOT_A_LEVEL = "this check is not part of the five levels"
 _LEDGER = "ledger.jsonl"
 _ADVICE = {
     Format.RUN_PART: "it is part of a run directory and proves nothing alone: judge the directory",
     Format.PACKED: "unpack it, and judge the run directory or the ledger in it",
     Format.UTF_16: "a ledger is UTF-8: judge the original, or convert it back",
 }
-_IMPORTED = frozenset({Format.FORUM_ENGINE, Format.SYMPOSIUM, Format.OTEL})
+_IMPORTABLE = frozenset({Format.FORUM_ENGINE, Format.SYMPOSIUM, Format.OTEL})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A foreign record: its head, its stream, its path if it is a file, and its name."""
+class ForeignRecord:
+    """A record that is not a ledger: its format, first bytes, whole stream, path (if it is a file) and name."""
 
     recognized: RecognizedFormat
     head: bytes
@@ -37,73 +37,73 @@ class Found:
     name: str = "SOURCE"
 
 
-def report_on(found: Found) -> Report:
+def report_foreign(record: ForeignRecord) -> Report:
     findings = Findings()
-    findings.take(_first_finding(found.head))
-    reasons = dict.fromkeys((2, 3, 4, 5), _NOT_OURS)
-    levels = tuple(level_of(level, findings, reasons.get(level)) for level in LEVELS)
+    findings.add_finding(_first_finding(record.head))
+    reasons = dict.fromkeys((2, 3, 4, 5), _NOT_A_LEDGER)
+    levels = tuple(level_result(level, findings, reasons.get(level)) for level in LEVELS)
     facts = Facts(None, None, 0, None, None, 0)
-    return Report(facts, levels, findings, (), foreign_of(found))
+    return Report(facts, levels, findings, (), describe_foreign(record))
 
 
-def foreign_of(found: Found) -> Foreign:
-    recognized = found.recognized
-    return Foreign(recognized.format.value, (recognized.sign,), tuple(_notes(found)))
+def describe_foreign(record: ForeignRecord) -> Foreign:
+    recognized = record.recognized
+    return Foreign(recognized.format.value, (recognized.sign,), tuple(_notes(record)))
 
 
 def _first_finding(head: bytes) -> Finding:
-    """Level 1's finding for the first line. A record without a line end has no line and no entry."""
+    """The finding of level 1 for the first line. A record without a newline has no line and no entry."""
     for line in Lines(BytesIO(head)):
-        found = read_entry(line)
-        if isinstance(found, Finding):
-            return found
+        result = read_entry(line)
+        if isinstance(result, Finding):
+            return result
         break
     return Finding("L102", 0, "no complete line: the file contains no newline")
 
 
-def _notes(found: Found) -> Iterator[str]:
-    format_ = found.recognized.format
+def _notes(record: ForeignRecord) -> Iterator[str]:
+    format_ = record.recognized.format
     if format_ is Format.EMPTY:
         yield "its format is unknown: an empty ledger, or not a ledger"
         return
     if format_ in _ADVICE:
         yield _ADVICE[format_]
-        yield from _beside(found)
+        yield from _directory_note(record)
         return
-    yield from _own_hashes(found)
-    if format_ in _IMPORTED:
-        yield f"to convert it to a ledger: forum import {shlex.quote(found.name)}"
+    yield from _hash_notes(record)
+    if format_ in _IMPORTABLE:
+        yield f"to convert it to a ledger: forum import {shlex.quote(record.name)}"
     else:
         yield "forum import does not support it; use the program that wrote it"
-        yield from _beside(found)
+        yield from _directory_note(record)
 
 
-def _beside(found: Found) -> Iterator[str]:
-    """The run directory that contains the given file, if any."""
-    if found.path and found.path.name != _LEDGER and (found.path.parent / _LEDGER).is_file():
-        folder = found.path.parent
+def _directory_note(record: ForeignRecord) -> Iterator[str]:
+    """A note if the file is in a run directory."""
+    if record.path and record.path.name != _LEDGER and (record.path.parent / _LEDGER).is_file():
+        folder = record.path.parent
         yield f"it belongs to a run directory; to judge the run: forum-conformance judge {folder}"
 
 
-def _own_hashes(found: Found) -> Iterator[str]:
-    format_ = found.recognized.format
+def _hash_notes(record: ForeignRecord) -> Iterator[str]:
+    format_ = record.recognized.format
     if format_ is Format.FORUM_ENGINE:
-        yield from _engine_notes(found)
-    elif format_ is Format.SYMPOSIUM and b'"canonical_transcript"' in found.head:
-        yield f"{check_transcript(found.stream)}; {_NO_LEVEL}"
+        yield from _engine_notes(record)
+    elif format_ is Format.SYMPOSIUM and b'"canonical_transcript"' in record.head:
+        yield f"{check_transcript(record.stream)}; {_NOT_A_LEVEL}"
     elif format_ is Format.SYMPOSIUM:
         yield "its journal has no digests, so nothing was checked"
     elif format_ is Format.OTEL:
         yield "traces have no digests, so nothing was checked"
 
 
-def _engine_notes(found: Found) -> Iterator[str]:
-    chain = check_chain(found.stream)
+def _engine_notes(record: ForeignRecord) -> Iterator[str]:
+    chain = check_chain(record.stream)
     if chain.fault:
-        yield f"its own chain of hashes is invalid: {chain.fault}; {_NO_LEVEL}"
+        yield f"its own chain of hashes is invalid: {chain.fault}; {_NOT_A_LEVEL}"
     else:
-        yield f"its own chain of hashes is valid, {chain.entries} entries, recomputed; {_NO_LEVEL}"
-    payloads = found.path.with_name(PAYLOADS) if found.path else None
+        yield f"its own chain of hashes is valid, {chain.entries} entries, recomputed; {_NOT_A_LEVEL}"
+    payloads = record.path.with_name(PAYLOADS) if record.path else None
     if payloads and payloads.is_file() and not chain.fault:
         yield check_payloads(payloads, chain.payloads)
     else:

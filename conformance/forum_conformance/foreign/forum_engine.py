@@ -1,8 +1,8 @@
 """Recompute forum-engine's own hashes. Its format is undocumented; this is derived from its ledgers.
 
-An entry's hash is SHA-256 over seq, time with six digits after the point, actor, kind, parent (nothing if there is
-none), the hash of its payload and the hash before it, joined by 0x1F. A payload's is SHA-256 over its JSON as Python
-writes it: keys sorted, no white space, everything beyond ASCII escaped.
+An entry's hash is the SHA-256 of these values, joined by 0x1F: seq, time with six decimal places, actor, kind, parent
+(empty if there is none), hash of the payload, hash of the previous entry. A payload's hash is the SHA-256 of its JSON
+as Python writes it: keys sorted, no white space, all characters beyond ASCII escaped.
 """
 
 import hashlib
@@ -24,37 +24,37 @@ class Unreadable(ValueError):
 
 
 @dataclass(slots=True)
-class OwnChain:
-    """The result of checking its chain: the number of entries checked, and the first fault."""
+class ChainResult:
+    """The result of checking its chain: the number of valid entries, and the first fault."""
 
     entries: int = 0
     fault: str | None = None
     payloads: set[str] = field(default_factory=set)
-    """The hashes that entries name."""
+    """The hashes of the payloads that entries refer to."""
 
 
-def check_chain(stream: BinaryIO) -> OwnChain:
-    chain = OwnChain()
+def check_chain(stream: BinaryIO) -> ChainResult:
+    chain = ChainResult()
     prev = _FIRST_PREV
     for number, line in enumerate(_lines(stream)):
         try:
             entry = _object(line)
-            found = _entry_hash(entry)
+            computed = _entry_hash(entry)
         except Unreadable as error:
             chain.fault = f"line {number + 1} {error}"
             return chain
-        if entry["seq"] != number or entry["prev_hash"] != prev or entry["entry_hash"] != found:
+        if entry["seq"] != number or entry["prev_hash"] != prev or entry["entry_hash"] != computed:
             chain.fault = f"entry {number} does not follow from the previous one, or was changed"
             return chain
         chain.entries += 1
         chain.payloads.add(entry["payload_hash"])
-        prev = found
+        prev = computed
     return chain
 
 
-def check_payloads(path: Path, named: set[str]) -> str:
-    """A sentence about the bodies next to the entries."""
-    there: set[str] = set()
+def check_payloads(path: Path, referenced: set[str]) -> str:
+    """Check the bodies next to the entries, and describe the result in a sentence."""
+    present: set[str] = set()
     with path.open("rb") as stream:
         for number, line in enumerate(_lines(stream)):
             try:
@@ -66,10 +66,10 @@ def check_payloads(path: Path, named: set[str]) -> str:
                 return f"its bodies are invalid: line {number + 1} of {PAYLOADS} {error}"
             if payload.get("hash") != digest:
                 return f"its bodies are invalid: line {number + 1} of {PAYLOADS} does not match its hash"
-            there.add(digest)
-    missing = len(named - there)
-    absent = f", {missing} of those that entries refer to are missing" if missing else ""
-    return f"the {len(there)} bodies in {PAYLOADS} match their hashes{absent}"
+            present.add(digest)
+    missing = len(referenced - present)
+    suffix = f", but {missing} of those that entries refer to are missing" if missing else ""
+    return f"the {len(present)} bodies in {PAYLOADS} match their hashes{suffix}"
 
 
 def _entry_hash(entry: dict[str, Any]) -> str:
@@ -90,8 +90,8 @@ def _entry_hash(entry: dict[str, Any]) -> str:
 
 
 def payload_hash(body: Any) -> str:
-    written = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(written.encode()).hexdigest()
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""List the members of the first object of a JSON text that may be cut, broken or endless."""
+"""List the members of the first object of a JSON text, which may be truncated or malformed."""
 
 import json
 import re
 from collections.abc import Iterator
 
-_PART = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
+_LEXEME = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 
 
 def first_members(text: str) -> set[str]:
@@ -14,18 +14,18 @@ def first_members(text: str) -> set[str]:
 
 def _members(text: str) -> Iterator[str]:
     depth = 0
-    before = ""
-    for found in _PART.finditer(text):
-        part = found[0]
-        if part in "{[":
+    previous = ""
+    for match in _LEXEME.finditer(text):
+        lexeme = match[0]
+        if lexeme in "{[":
             depth += 1
-        elif part in "}]":
+        elif lexeme in "}]":
             depth -= 1
             if depth <= 0:
                 return
-        elif part == ":" and depth == 1 and before.startswith('"'):
-            yield _name(before)
-        before = part
+        elif lexeme == ":" and depth == 1 and previous.startswith('"'):
+            yield _name(previous)
+        previous = lexeme
 
 
 def _name(string: str) -> str:

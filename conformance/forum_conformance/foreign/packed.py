@@ -1,6 +1,6 @@
-"""Recognize by their first bytes: archives, compressed files, text in UTF-16.
+"""Recognize archives, compressed files and UTF-16 text by their first bytes.
 
-Checked before the signs of a ledger: a tar of a run directory contains the lines of a ledger.
+Do this before looking for signs of a ledger: a tar of a run directory contains the lines of a ledger.
 """
 
 import re
@@ -8,14 +8,15 @@ from collections.abc import Iterator
 
 _MAGIC = ((b"\x1f\x8b\x08", "gzip"), (b"PK\x03\x04", "zip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\x00", "xz"))
 _BLOCK = 512
-# Headers of pax and GNU that describe the member after them.
+_GUESS_BYTES = 64
+# The types of pax and GNU headers that describe the next member.
 _EXTENSIONS = (b"x", b"g", b"L", b"K")
 _OCTAL = re.compile(rb"[ \x00]*([0-7]+)[ \x00]*")
-_OF_A_BODY = re.compile(r"(sha256|salted|redacted)/[0-9a-f]{64}")
-_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_BODY_NAME = re.compile(r"(sha256|salted|redacted)/[0-9a-f]{64}")
+_BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
-def packing_of(head: bytes) -> str | None:
+def compression_of(head: bytes) -> str | None:
     """The name of a compressed format, by its magic number."""
     return next((name for magic, name in _MAGIC if head.startswith(magic)), None)
 
@@ -25,24 +26,24 @@ def tar_members(head: bytes) -> list[str]:
     return list(_members(head))
 
 
-def is_of_bodies(members: list[str]) -> bool:
-    return bool(members) and all(_OF_A_BODY.fullmatch(name) for name in members)
+def contains_only_bodies(members: list[str]) -> bool:
+    return bool(members) and all(_BODY_NAME.fullmatch(name) for name in members)
 
 
 def _members(head: bytes) -> Iterator[str]:
-    at = 0
-    while len(block := head[at : at + _BLOCK]) == _BLOCK:
-        size = _number(block[124:136])
-        if size is None or _number(block[148:156]) != _checksum(block):
+    offset = 0
+    while len(block := head[offset : offset + _BLOCK]) == _BLOCK:
+        size = _octal(block[124:136])
+        if size is None or _octal(block[148:156]) != _checksum(block):
             return
         if block[156:157] not in _EXTENSIONS:
             yield block[:100].rstrip(b"\x00").decode("utf-8", "replace")
-        at += _BLOCK + -(-size // _BLOCK) * _BLOCK
+        offset += _BLOCK + -(-size // _BLOCK) * _BLOCK
 
 
-def _number(digits: bytes) -> int | None:
-    found = _OCTAL.fullmatch(digits)
-    return int(found[1], 8) if found else None
+def _octal(digits: bytes) -> int | None:
+    match = _OCTAL.fullmatch(digits)
+    return int(match[1], 8) if match else None
 
 
 def _checksum(block: bytes) -> int:
@@ -51,19 +52,20 @@ def _checksum(block: bytes) -> int:
 
 
 def utf16_text(head: bytes) -> str | None:
-    """The text of a head in UTF-16, by its byte order mark or by zeros in every other byte; None otherwise."""
-    encoding = _MARKS.get(head[:2]) or _unmarked(head[:64])
+    """The text of a head in UTF-16, recognized by a byte order mark or by zeros in every other byte; otherwise None."""
+    encoding = _BYTE_ORDER_MARKS.get(head[:2]) or _guess_utf16(head[:_GUESS_BYTES])
     if encoding is None or not head[2:]:
         return None
     try:
-        # A head that was cut may end inside a pair of surrogates, but not inside a unit of two bytes.
+        # A truncated head may end inside a surrogate pair, but not inside a unit of two bytes.
         return head.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        is_at_the_end = error.reason == "unexpected end of data" and len(head) % 2 == 0
-        return head[: error.start].decode(encoding).removeprefix("\ufeff") if is_at_the_end else None
+        is_truncated = error.reason == "unexpected end of data" and len(head) % 2 == 0
+        return head[: error.start].decode(encoding).removeprefix("\ufeff") if is_truncated else None
 
 
-def _unmarked(start: bytes) -> str | None:
+def _guess_utf16(start: bytes) -> str | None:
+    """The encoding of text without a byte order mark, if every other byte is zero."""
     even, odd = start[0::2], start[1::2]
     if len(start) < 4 or not (any(even) ^ any(odd)):
         return None

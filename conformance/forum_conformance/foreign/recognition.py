@@ -1,6 +1,6 @@
 """Recognize the format of a record by its beginning.
 
-A record is foreign only if it has clear signs of another format or no sign of a ledger: a damaged ledger is still
+A record is foreign only if it has clear signs of a different format or no sign of a ledger: a damaged ledger is still
 judged as a ledger.
 """
 
@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from forum_conformance.foreign.members import first_members
-from forum_conformance.foreign.packed import is_of_bodies, packing_of, tar_members, utf16_text
+from forum_conformance.foreign.packed import compression_of, contains_only_bodies, tar_members, utf16_text
 
 HEAD_BYTES = 1 << 20
 _MAX_LINES = 100
-_MAX_NAMED = 6
+_MAX_LISTED_NAMES = 6
+_MAX_NAME_LENGTH = 40
 
-# Members of ledger entries that other records lack. Three are enough, because a line may be damaged.
+# Members of ledger entries that other records lack. Some of them are enough, because a line may be damaged.
 _LEDGER_MEMBERS = ("bodies", "causes", "prev", "run")
 _LEDGER_MEMBER_PATTERNS = tuple(re.compile(rb'"%b"\s*:' % name.encode()) for name in _LEDGER_MEMBERS)
-_MIN_MEMBERS = 3
+_MIN_LEDGER_MEMBERS = 3
 
 
 class Format(StrEnum):
@@ -52,22 +53,23 @@ _WAVE_PLAN = re.compile(rb'"kind"\s*:\s*"WavePlan"')
 class RecognizedFormat:
     format: Format
     sign: str
+    """The evidence for the format."""
 
 
 def recognize(head: bytes, *, is_named_like_a_ledger: bool) -> RecognizedFormat | None:
     """The format of a record by its first bytes, or None for a ledger. A file named like a ledger needs clear signs."""
-    if found := _by_bytes(head) or _by_part(head):
-        return found
+    if recognized := _by_bytes(head) or _by_part(head):
+        return recognized
     if has_ledger_signs(head):
         return None
-    named = _by_members(head)
-    if named is not None or is_named_like_a_ledger:
-        return named
+    recognized = _by_members(head)
+    if recognized is not None or is_named_like_a_ledger:
+        return recognized
     return _by_form(head)
 
 
 def has_ledger_signs(head: bytes) -> bool:
-    return sum(1 for written in _LEDGER_MEMBER_PATTERNS if written.search(head)) >= _MIN_MEMBERS
+    return sum(1 for pattern in _LEDGER_MEMBER_PATTERNS if pattern.search(head)) >= _MIN_LEDGER_MEMBERS
 
 
 def has_lines_with_cr(head: bytes) -> bool:
@@ -85,15 +87,15 @@ def is_import(head: bytes) -> bool:
 
 def _by_bytes(head: bytes) -> RecognizedFormat | None:
     if members := tar_members(head):
-        if is_of_bodies(members):
+        if contains_only_bodies(members):
             return RecognizedFormat(Format.RUN_PART, "a tar archive of bodies, like bodies.tar")
         return RecognizedFormat(Format.PACKED, f"a tar with the members {_join_names(tuple(members))}")
-    if packing := packing_of(head):
-        return RecognizedFormat(Format.PACKED, f"it begins like {packing}")
+    if compression := compression_of(head):
+        return RecognizedFormat(Format.PACKED, f"it begins like a {compression} file")
     if (text := utf16_text(head)) is None:
         return None
-    ours = "; in UTF-8 it would have the members of a forum ledger" if has_ledger_signs(text.encode()) else ""
-    return RecognizedFormat(Format.UTF_16, f"every character has two bytes{ours}")
+    suffix = "; in UTF-8 it would have the members of a forum ledger" if has_ledger_signs(text.encode()) else ""
+    return RecognizedFormat(Format.UTF_16, f"every character has two bytes{suffix}")
 
 
 def _by_part(head: bytes) -> RecognizedFormat | None:
@@ -162,15 +164,17 @@ def _describe(value: object) -> str:
     if isinstance(value, dict):
         return f"an object with the members {_join_names(tuple(value))}" if value else "an empty object"
     if isinstance(value, list):
-        return f"a list of {len(value)}"
+        return f"a list of {len(value)} item{'s' * (len(value) != 1)}"
     return f"a {type(value).__name__}" if value is not None else "null"
 
 
 def _join_names(names: tuple[str, ...]) -> str:
-    shown = [name if len(name) <= 40 else name[:40] + "..." for name in names[:_MAX_NAMED]]
-    if len(names) > _MAX_NAMED:
-        return f"{', '.join(shown)}, ..."
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    shortened = [
+        name if len(name) <= _MAX_NAME_LENGTH else name[:_MAX_NAME_LENGTH] + "..." for name in names[:_MAX_LISTED_NAMES]
+    ]
+    if len(names) > _MAX_LISTED_NAMES:
+        return f"{', '.join(shortened)}, ..."
+    return " and ".join([", ".join(shortened[:-1]), shortened[-1]] if len(shortened) > 1 else shortened)
 
 
 def _fault(text: str) -> str:

@@ -10,6 +10,7 @@ MAX_BYTES = 1 << 26
 
 
 def check_transcript(stream: BinaryIO) -> str:
+    """Check the digest, and describe the result in a sentence."""
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         return f"its own digest was not checked: it has more than {MAX_BYTES} bytes"
@@ -17,8 +18,8 @@ def check_transcript(stream: BinaryIO) -> str:
         artifact = json.loads(data)
         transcript, claimed = artifact["canonical_transcript"], artifact["transcript_digest"]
         messages = len(transcript)
-        found = canonical.digest(canonical.form(transcript))
+        computed = canonical.digest(canonical.form(transcript))
     except (ValueError, KeyError, TypeError, RecursionError):
-        return "its own digest was not checked: it is not an artifact that can be read"
-    held = "matches its transcript" if claimed == found else "does not match its transcript"
-    return f"its transcript_digest {held} ({messages} messages); it covers nothing else of the artifact"
+        return "its own digest was not checked: it is not a readable artifact"
+    result = "matches" if claimed == computed else "does not match"
+    return f"its transcript_digest {result} its transcript ({messages} messages); it covers nothing else"

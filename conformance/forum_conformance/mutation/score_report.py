@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from forum_conformance.mutation.scoring import Outcome, Tally
+from forum_conformance.mutation.scoring import MutantCounts, Outcome
 from forum_conformance.results.printable import printable_lines
 
 _STDERR_LINES = 5
@@ -18,25 +18,25 @@ class Score:
     path: str
     verifier: str
     seed: int
-    total: Tally = field(default_factory=Tally)
-    kinds: dict[str, Tally] = field(default_factory=dict)
+    total: MutantCounts = field(default_factory=MutantCounts)
+    kinds: dict[str, MutantCounts] = field(default_factory=dict)
     survivors: list[Outcome] = field(default_factory=list)
 
     def count(self, outcome: Outcome) -> None:
         self.total.count(outcome)
-        self.kinds.setdefault(outcome.mutant.kind, Tally()).count(outcome)
+        self.kinds.setdefault(outcome.mutant.kind, MutantCounts()).count(outcome)
         if outcome.survived:
             self.survivors.append(outcome)
 
 
-def document_of(score: Score) -> dict[str, Any]:
+def score_document(score: Score) -> dict[str, Any]:
     return {
         "format": 1,
         "path": score.path,
         "verifier": score.verifier,
         "seed": score.seed,
         **asdict(score.total),
-        "kinds": {kind: asdict(tally) for kind, tally in sorted(score.kinds.items())},
+        "kinds": {kind: asdict(counts) for kind, counts in sorted(score.kinds.items())},
         "survivors": [_survivor(outcome, score.seed) for outcome in _in_order(score.survivors)],
     }
 
@@ -54,15 +54,15 @@ def _survivor(outcome: Outcome, seed: int) -> dict[str, Any]:
     }
 
 
-def text_of(score: Score) -> str:
+def score_text(score: Score) -> str:
     return "".join(f"{line}\n" for line in _lines(score))
 
 
 def _lines(score: Score) -> Iterator[str]:
     yield f"{score.path}, mutants with seed {score.seed}, verified by {score.verifier}"
     width = max((len(kind) for kind in score.kinds), default=0)
-    for kind, tally in sorted(score.kinds.items()):
-        yield f"  {kind:<{width}}  {_caught_text(tally)}"
+    for kind, counts in sorted(score.kinds.items()):
+        yield f"  {kind:<{width}}  {_caught_text(counts)}"
     for outcome in _in_order(score.survivors):
         mutant = outcome.mutant
         yield f"survived: {mutant.kind} {mutant.number}, {mutant.description}: {outcome.objection}"
@@ -77,24 +77,24 @@ def _in_order(survivors: Sequence[Outcome]) -> list[Outcome]:
     return sorted(survivors, key=lambda outcome: (outcome.mutant.kind, outcome.mutant.number))
 
 
-def _caught_text(tally: Tally) -> str:
-    parts = [f"{tally.caught} of {tally.in_reach} caught"] if tally.in_reach else []
-    if tally.out_of_reach:
-        parts.append(f"{tally.out_of_reach} out of reach")
+def _caught_text(counts: MutantCounts) -> str:
+    parts = [f"{counts.caught} of {counts.in_reach} caught"] if counts.in_reach else []
+    if counts.out_of_reach:
+        parts.append(f"{counts.out_of_reach} out of reach")
     return ", ".join(parts)
 
 
-def _total_lines(tally: Tally) -> Iterator[str]:
-    share = f": {tally.caught} of {tally.in_reach} caught ({_percent(tally)} %)" if tally.in_reach else ""
-    yield f"{tally.mutants} mutants{share}"
-    if tally.out_of_reach:
-        with_checkpoint = f"; with the original's checkpoint, {tally.found_beside} of {tally.shown_beside} caught"
-        text = f"{tally.out_of_reach} out of reach of any verifier without a checkpoint (LEDGER-REACH-001)"
-        yield text + (with_checkpoint if tally.shown_beside else "")
-    if tally.survived:
-        yield f"{tally.survived} survived"
+def _total_lines(counts: MutantCounts) -> Iterator[str]:
+    share = f": {counts.caught} of {counts.in_reach} caught ({_percent(counts)} %)" if counts.in_reach else ""
+    yield f"{counts.mutants} mutants{share}"
+    if counts.out_of_reach:
+        with_checkpoint = f"; with the original's checkpoint, {counts.found_beside} of {counts.shown_beside} caught"
+        text = f"{counts.out_of_reach} out of reach of any verifier without a checkpoint (LEDGER-REACH-001)"
+        yield text + (with_checkpoint if counts.shown_beside else "")
+    if counts.survived:
+        yield f"{counts.survived} survived"
 
 
-def _percent(tally: Tally) -> str:
+def _percent(counts: MutantCounts) -> str:
     """Rounded down, so that 100 means all."""
-    return f"{tally.caught * 1000 // tally.in_reach / 10:g}"
+    return f"{counts.caught * 1000 // counts.in_reach / 10:g}"

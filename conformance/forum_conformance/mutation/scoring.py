@@ -103,7 +103,7 @@ def outcomes(
 
 
 @dataclass(slots=True)
-class Tally:
+class MutantCounts:
     """The fields are members of the JSON report."""
 
     mutants: int = 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from forum_conformance.judge import ALL_LEVELS, Given, NoLedger, judge
+from forum_conformance.judge import ALL_LEVELS, NoLedger, OutsideEvidence, judge
 from forum_conformance.mutation.engine import CAUGHT, Mutant
 from forum_conformance.mutation.scoring import VerifierReply, Verify
 from forum_conformance.suite.client import Client, Reply
@@ -19,9 +19,9 @@ UNSUPPORTED = "it answers 'unsupported'"
 
 def judge_verifier(levels: frozenset[int]) -> Verify:
     def verify(run_dir: Path, checkpoint: Path | None) -> VerifierReply:
-        given = Given(checkpoint=checkpoint.read_bytes() if checkpoint else None)
+        evidence = OutsideEvidence(checkpoint=checkpoint.read_bytes() if checkpoint else None)
         try:
-            return VerifierReply(judge(run_dir, levels=levels, given=given).verdict.value)
+            return VerifierReply(judge(run_dir, levels=levels, evidence=evidence).verdict.value)
         except NoLedger as error:
             return VerifierReply(None, str(error))
 

@@ -1,4 +1,4 @@
-"""Requests and answers."""
+"""The requests and answers of the protocol."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +18,7 @@ class Answer:
     message: str | None = None
 
     def document(self, request: Request) -> dict[str, Any]:
+        """The JSON object of the answer; it repeats the id of the request, if there is one."""
         document: dict[str, Any] = {
             "protocol": PROTOCOL,
             "id": request.get("id"),

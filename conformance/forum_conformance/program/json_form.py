@@ -6,26 +6,26 @@ from typing import Any
 
 import rfc8785
 
-Part = Callable[[Any], bytes]
+Writer = Callable[[Any], bytes]
 
 
-def _utf_16(key: str) -> bytes:
-    """RFC 8785, section 3.2.3: keys are ordered by their UTF-16 code units."""
+def _utf_16_key(key: str) -> bytes:
+    """The sort key of a member: RFC 8785, section 3.2.3, orders members by the UTF-16 code units of their names."""
     return key.encode("utf-16-be", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Called with a value, returns its form."""
+    """A function that writes a value in its form."""
 
-    order: Callable[[str], Any] = _utf_16
-    number: Part = rfc8785.dumps
-    string: Part = rfc8785.dumps
+    sort_key: Callable[[str], Any] = _utf_16_key
+    number: Writer = rfc8785.dumps
+    string: Writer = rfc8785.dumps
 
     def __call__(self, value: Any) -> bytes:
         match value:
             case dict():
-                members = (self.string(key) + b":" + self(value[key]) for key in sorted(value, key=self.order))
+                members = (self.string(key) + b":" + self(value[key]) for key in sorted(value, key=self.sort_key))
                 return b"{" + b",".join(members) + b"}"
             case list():
                 return b"[" + b",".join(self(item) for item in value) + b"]"

@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from forum_conformance import schemas
-from forum_conformance.canonical import each_key_once, refuse_constant
+from forum_conformance.canonical import refuse_constant, reject_repeated_keys
 from forum_conformance.entry import read_object
 from forum_conformance.merkle import EMPTY_ROOT
 from forum_conformance.note import Checkpoint, MalformedCheckpoint, PublicKey, read_checkpoint
 from forum_conformance.program.answer import Answer, Request
-from forum_conformance.program.merkle_path import WrongPath, consistent_roots, included_root
-from forum_conformance.program.verify import given_with
+from forum_conformance.program.merkle_path import WrongPath, consistency_roots, inclusion_root
+from forum_conformance.program.verify import evidence_of
 
 Proof: TypeAlias = dict[str, Any]
 
 
-class Malformed(ValueError):
+class MalformedProof(ValueError):
     """A proof that does not match its schema, or contradicts itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The statement of a proof about a run: the roots of one or two sizes."""
+    """The claims of a proof about a run: the roots of the ledger at one or two sizes."""
 
     run: str
     roots: dict[int, bytes]
@@ -36,14 +36,14 @@ class Claims:
 
 
 def check(request: Request) -> Answer:
-    given = given_with(request)
+    evidence = evidence_of(request)
     try:
         proof = read_proof(Path(request["input"]).read_bytes())
         own = own_checkpoint(proof)
         require_agreement(proof, own)
-    except Malformed as error:
+    except MalformedProof as error:
         return Answer("invalid", ("L601",), message=str(error))
-    codes = set(_codes(claims_of(proof), own, given.checkpoint, given.pin, given.key))
+    codes = set(_evidence_codes(claims_of(proof), own, evidence.checkpoint, evidence.pin, evidence.key))
     if not leads_to_root(proof):
         codes.add("L602")
     return Answer("invalid" if codes else "valid", tuple(sorted(codes)))
@@ -51,12 +51,12 @@ def check(request: Request) -> Answer:
 
 def read_proof(data: bytes) -> Proof:
     try:
-        proof = json.loads(data.decode("utf-8"), parse_constant=refuse_constant, object_pairs_hook=each_key_once)
+        proof = json.loads(data.decode("utf-8"), parse_constant=refuse_constant, object_pairs_hook=reject_repeated_keys)
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"it is not JSON: {error}") from error
-    schema_mismatch = schemas.schema_mismatch(schemas.proof_validator(), proof)
-    if schema_mismatch:
-        raise Malformed(f"it does not match its schema {schema_mismatch}")
+        raise MalformedProof(f"it is not JSON: {error}") from error
+    mismatch = schemas.schema_mismatch(schemas.proof_validator(), proof)
+    if mismatch:
+        raise MalformedProof(f"it does not match its schema {mismatch}")
     # A schema accepts 7.0 as an integer.
     return {name: int(value) if isinstance(value, float) else value for name, value in proof.items()}
 
@@ -65,31 +65,31 @@ def own_checkpoint(proof: Proof) -> Checkpoint:
     try:
         return read_checkpoint(proof["checkpoint"].encode("utf-8"))
     except ValueError as error:
-        raise Malformed(f"its checkpoint is malformed: {error}") from error
+        raise MalformedProof(f"its checkpoint is malformed: {error}") from error
 
 
 def require_agreement(proof: Proof, own: Checkpoint) -> None:
     if (own.run, own.size, own.root.hex()) != (proof["run"], proof["size"], proof["root"]):
-        raise Malformed("its run, size and root differ from its checkpoint")
+        raise MalformedProof("its run, size and root differ from its checkpoint")
     if proof["proof"] == "inclusion":
         _require_entry(proof)
     elif proof["from_size"] > proof["size"]:
-        raise Malformed(f"from_size is {proof['from_size']}, but size is only {proof['size']}")
+        raise MalformedProof(f"from_size is {proof['from_size']}, but size is only {proof['size']}")
 
 
 def _require_entry(proof: Proof) -> None:
     if proof["seq"] >= proof["size"]:
-        raise Malformed(f"entry {proof['seq']} is not among the first {proof['size']}")
+        raise MalformedProof(f"entry {proof['seq']} is outside the checkpoint's {proof['size']} entries")
     if "\n" in proof["entry"]:
-        raise Malformed("its entry is more than one line")
+        raise MalformedProof("its entry is more than one line")
     try:
         entry, _ = read_object(proof["entry"].encode("utf-8"))
     except ValueError as error:
-        raise Malformed(f"its entry is not one JSON object: {error}") from error
+        raise MalformedProof(f"its entry is not one JSON object: {error}") from error
     run, seq = entry.get("run"), entry.get("seq")
     # In Python, True == 1.
     if isinstance(seq, bool) or (run, seq) != (proof["run"], proof["seq"]):
-        raise Malformed("its entry has another run or seq")
+        raise MalformedProof("the run or seq of its entry differs from the proof")
 
 
 def leads_to_root(proof: Proof) -> bool:
@@ -98,11 +98,11 @@ def leads_to_root(proof: Proof) -> bool:
     try:
         if proof["proof"] == "inclusion":
             leaf = hashlib.sha256(b"\0" + proof["entry"].encode("utf-8")).digest()
-            return included_root(proof["seq"], proof["size"], leaf, path) == root
+            return inclusion_root(proof["seq"], proof["size"], leaf, path) == root
         from_root = bytes.fromhex(proof["from_root"])
         if proof["from_size"] == 0:
             return not path and from_root == EMPTY_ROOT and (proof["size"] > 0 or root == EMPTY_ROOT)
-        return consistent_roots(proof["from_size"], proof["size"], from_root, path) == (from_root, root)
+        return consistency_roots(proof["from_size"], proof["size"], from_root, path) == (from_root, root)
     except WrongPath:
         return False
 
@@ -114,13 +114,16 @@ def claims_of(proof: Proof) -> Claims:
     return Claims(proof["run"], roots)
 
 
-def _codes(
-    claims: Claims, own: Checkpoint, given: bytes | None, pin: Checkpoint | None, key: PublicKey | None
+def _evidence_codes(
+    claims: Claims, own: Checkpoint, checkpoint: bytes | None, pin: Checkpoint | None, key: PublicKey | None
 ) -> Iterator[str]:
-    """A key applies to the checkpoint given with it or, without one, to the proof's own."""
-    if given is not None:
+    """The findings that follow from the reader's evidence.
+
+    A key applies to the reader's checkpoint or, without one, to the proof's own.
+    """
+    if checkpoint is not None:
         try:
-            yield from _compare(claims, read_checkpoint(given), key, "L508", "L509")
+            yield from _compare(claims, read_checkpoint(checkpoint), key, "L508", "L509")
         except MalformedCheckpoint:
             yield "L506"
     elif key and not own.is_signed_by(key):
@@ -129,12 +132,14 @@ def _codes(
         yield from _compare(claims, pin, None, "L512", "L513")
 
 
-def _compare(claims: Claims, known: Checkpoint, key: PublicKey | None, more: str, other: str) -> Iterator[str]:
+def _compare(
+    claims: Claims, known: Checkpoint, key: PublicKey | None, too_large: str, other_root: str
+) -> Iterator[str]:
     if key and not known.is_signed_by(key):
         yield "L510"
     elif known.run != claims.run:
         yield "L507"
     elif known.size > claims.size:
-        yield more
+        yield too_large
     elif claims.roots.get(known.size) != known.root:
-        yield other
+        yield other_root

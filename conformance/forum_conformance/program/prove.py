@@ -1,4 +1,4 @@
-"""The role `prove`: checkpoints and proofs of a ledger's lines, as found."""
+"""The role `prove`: create checkpoints and proofs from the bytes of a ledger, and check proofs."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,6 +12,7 @@ from forum_conformance.note import checkpoint_text
 from forum_conformance.program.answer import Answer, BadRequest, Request
 from forum_conformance.program.merkle_path import consistency_path, inclusion_path, root_of
 from forum_conformance.program.proof_check import check
+from forum_conformance.report import entries_text
 
 
 class NoSuchEntries(ValueError):
@@ -20,6 +21,8 @@ class NoSuchEntries(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Log:
+    """The first entries of a ledger."""
+
     run: str
     lines: tuple[bytes, ...]
     leaves: tuple[bytes, ...]
@@ -31,14 +34,14 @@ class Log:
 def prove(request: Request) -> Answer:
     if request["action"] == "check":
         return check(request)
-    maker = _MAKERS.get(request["action"])
-    if maker is None:
+    build = _DOCUMENT_BUILDERS.get(request["action"])
+    if build is None:
         raise BadRequest(f"unknown action '{request['action']}'")
     try:
-        written = maker(request)
+        document = build(request)
     except NoSuchEntries as error:
         return Answer("invalid", message=str(error))
-    Path(request["output"]).write_bytes(written)
+    Path(request["output"]).write_bytes(document)
     return Answer("valid")
 
 
@@ -51,7 +54,7 @@ def first_entries(request: Request) -> Log:
         lines = list(Lines(stream))
     size = request["size"]
     if not lines or size > len(lines):
-        raise NoSuchEntries(f"the ledger has {len(lines)} entries")
+        raise NoSuchEntries(f"size is {size}, but the ledger has {entries_text(len(lines))}")
     contents = tuple(line.content or b"" for line in lines)
     return Log(_run_of(contents[0]), contents[:size], tuple(line.hash for line in lines[:size]))
 
@@ -64,35 +67,35 @@ def _run_of(line: bytes) -> str:
     return run
 
 
-def make_checkpoint(request: Request) -> bytes:
+def build_checkpoint(request: Request) -> bytes:
     return first_entries(request).checkpoint()
 
 
-def make_inclusion(request: Request) -> bytes:
+def build_inclusion(request: Request) -> bytes:
     log = first_entries(request)
     seq = request["seq"]
     if seq >= len(log.leaves):
-        raise NoSuchEntries(f"entry {seq} is not among the first {len(log.leaves)}")
+        raise NoSuchEntries(f"entry {seq} is outside the first {len(log.leaves)} entries")
     path = inclusion_path(seq, log.leaves)
     return _document(log, "inclusion", path, {"seq": seq, "entry": log.lines[seq].decode("utf-8")})
 
 
-def make_consistency(request: Request) -> bytes:
+def build_consistency(request: Request) -> bytes:
     log = first_entries(request)
     size = request["from_size"]
     if size > len(log.leaves):
         raise NoSuchEntries(f"from_size is {size}, but size is only {len(log.leaves)}")
-    # RFC 6962 has no path from an empty tree: it is a prefix of every other.
+    # RFC 6962 has no path from an empty tree, which is a prefix of every tree.
     path = consistency_path(size, log.leaves) if size else []
     return _document(log, "consistency", path, {"from_size": size, "from_root": root_of(log.leaves[:size]).hex()})
 
 
-def _document(log: Log, proof: str, path: list[bytes], about: Mapping[str, Any]) -> bytes:
+def _document(log: Log, proof: str, path: list[bytes], fields: Mapping[str, Any]) -> bytes:
     document = {
         "format": 1,
         "proof": proof,
         "run": log.run,
-        **about,
+        **fields,
         "size": len(log.leaves),
         "root": root_of(log.leaves).hex(),
         "path": [hash_.hex() for hash_ in path],
@@ -101,8 +104,8 @@ def _document(log: Log, proof: str, path: list[bytes], about: Mapping[str, Any])
     return json.dumps(document, indent=2).encode() + b"\n"
 
 
-_MAKERS: dict[str, Callable[[Request], bytes]] = {
-    "checkpoint": make_checkpoint,
-    "inclusion": make_inclusion,
-    "consistency": make_consistency,
+_DOCUMENT_BUILDERS: dict[str, Callable[[Request], bytes]] = {
+    "checkpoint": build_checkpoint,
+    "inclusion": build_inclusion,
+    "consistency": build_consistency,
 }

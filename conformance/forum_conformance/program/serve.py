@@ -23,18 +23,18 @@ def main(program: Program, argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments == ["serve"]:
         for line in sys.stdin.buffer:
-            _say(program, json.loads(line))
+            _print_answer(program, json.loads(line))
         return 0
     if len(arguments) != 1:
-        sys.stderr.write("usage: ROLE or serve\n")
+        sys.stderr.write("usage: one argument, a role or 'serve'\n")
         return USAGE
     if arguments[0] not in program:
         return NOT_OFFERED
-    _say(program, json.loads(sys.stdin.buffer.read()))
+    _print_answer(program, json.loads(sys.stdin.buffer.read()))
     return 0
 
 
-def _say(program: Program, request: Request) -> None:
+def _print_answer(program: Program, request: Request) -> None:
     sys.stdout.write(json.dumps(_answer(program, request).document(request)) + "\n")
     sys.stdout.flush()
 

@@ -13,7 +13,7 @@ _CHAR_WIDTH = 6.6
 _PADDING = 10
 
 
-def badges_of(results: Sequence[Result], levels: frozenset[int] | None) -> dict[str, str]:
+def badge_files(results: Sequence[Result], levels: frozenset[int] | None) -> dict[str, str]:
     """The files, by name. `levels` are the requested levels of `verify`; None for all."""
     files = {}
     all_tallies = list(tallies(results, levels))

@@ -8,7 +8,7 @@ from forum_conformance.suite.result import Result, State
 _MAX_REASON_LENGTH = 200
 
 
-def expected_failures_of(results: Sequence[Result], reasons: Mapping[str, str]) -> str:
+def expected_failures_text(results: Sequence[Result], reasons: Mapping[str, str]) -> str:
     """Failed and unsupported vectors, with the difference as the reason.
 
     `reasons` come from the existing list: they are kept unless the vector passed. Vectors that were not run are not

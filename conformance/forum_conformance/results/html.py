@@ -14,7 +14,7 @@ from forum_conformance.suite.result import Result, State
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
-def html_of(results: Sequence[Result], suite_run: SuiteRun, objections: Sequence[str], *, total: int) -> str:
+def results_html(results: Sequence[Result], suite_run: SuiteRun, objections: Sequence[str], *, total: int) -> str:
     """`objections` are the reasons for not passing; `total` is the number of selected vectors."""
     return "\n".join(_page(results, suite_run, objections, total)) + "\n"
 

@@ -12,7 +12,7 @@ from forum_conformance.suite.result import Result, State
 _NAME = "forum-conformance"
 
 
-def junit_of(results: Sequence[Result], suite_run: SuiteRun) -> bytes:
+def results_junit(results: Sequence[Result], suite_run: SuiteRun) -> bytes:
     """A test suite for each area. Vectors of roles that are not offered, and expected failures, count as skipped."""
     top = ElementTree.Element("testsuites", {"name": _NAME, **_counts(results)})
     for area, group in groupby(results, key=lambda result: result.case.area):

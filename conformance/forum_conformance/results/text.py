@@ -15,7 +15,7 @@ _MAX_FULL = 20
 _MAX_LISTED = 220
 
 
-def text_of(results: Sequence[Result], suite_run: SuiteRun, objections: Sequence[str], *, total: int) -> str:
+def results_text(results: Sequence[Result], suite_run: SuiteRun, objections: Sequence[str], *, total: int) -> str:
     """`objections` are the reasons for not passing; `total` is the number of selected vectors."""
     lines = list(_failures(results, suite_run))
     lines += list(_table(list(tallies(results, suite_run.levels))))

@@ -1,4 +1,4 @@
-"""Attempts: when one may start, how it is closed, and how a reused result replaces one."""
+"""The rules for attempts: when one may start, how it is closed, and when a result may be reused instead."""
 
 from forum_conformance.body_references import bodies_of
 from forum_conformance.entry import Entry
@@ -15,27 +15,30 @@ def task_started(run: Run, entry: Entry) -> None:
     if data["attempt"] == 1:
         _require_ready(run, unit)
     step = unit.ladder[unit.step] if unit.ladder else None
-    is_step = data["agent"] == unit.agent and (data["tier"], data["adapter"]) == step
-    require(is_step, "L411", f"'{unit.name}' has another agent, tier or adapter at this step")
-    has_attempt = unit.attempts_at_step < run.plan.attempts(unit.task)
-    require(has_attempt, "L410", f"'{unit.name}' has made all its attempts at this step")
+    is_current_step = data["agent"] == unit.agent and (data["tier"], data["adapter"]) == step
+    require(is_current_step, "L411", f"'{unit.name}' must use the agent, tier and adapter of its current step")
+    max_attempts = run.plan.max_attempts(unit.task)
+    has_attempt_left = unit.attempts_at_step < max_attempts
+    require(has_attempt_left, "L410", f"'{unit.name}' has no attempts left at this step (maximum: {max_attempts})")
     call = Call(entry["seq"], unit.task, data["attempt"], None, "agent", data["agent"], data["reserved"])
-    require_room(run, call)
+    require_capacity(run, call)
     _require_causes(unit, entry)
     unit.attempts += 1
     unit.attempts_at_step += 1
-    unit.is_ok = False
+    unit.last_attempt_ok = False
     unit.checks_passed = 0
-    unit.is_check_failed = False
+    unit.has_failed_check = False
     run.open_call(unit, call)
 
 
 def _require_due(run: Run, unit: Unit, attempt: int) -> None:
-    is_open = unit.ending is None and not unit.is_reused and unit.call is None
-    require(is_open, "L409", f"'{unit.name}' has ended, was reused or has an open call")
+    is_idle = unit.ending is None and not unit.is_reused and unit.call is None
+    require(is_idle, "L409", f"'{unit.name}' has ended, was reused or has an open call")
     require(not run.holds(unit), "L409", f"the result of '{unit.name}' already holds")
     require(
-        attempt == unit.attempts + 1, "L409", f"attempt {attempt} of '{unit.name}' follows {unit.attempts} attempts"
+        attempt == unit.attempts + 1,
+        "L409",
+        f"attempt {attempt} of '{unit.name}' is started, expected attempt {unit.attempts + 1}",
     )
 
 
@@ -48,11 +51,11 @@ def _require_ready(run: Run, unit: Unit) -> None:
     require(is_approved, "L414", f"'{unit.name}' starts, but its gate is not approved")
 
 
-def require_room(run: Run, call: Call) -> None:
+def require_capacity(run: Run, call: Call) -> None:
     excess = run.budgets.excess(call)
     require(excess is None, "L412", f"the call exceeds a budget: {excess}")
-    is_free = len(run.open_calls) < run.plan.policy["max_parallel"]
-    require(is_free, "L413", f"{len(run.open_calls)} calls are open, which is the maximum")
+    max_parallel = run.plan.policy["max_parallel"]
+    require(len(run.open_calls) < max_parallel, "L413", f"the maximum of {max_parallel} open calls is exceeded")
 
 
 def _require_causes(unit: Unit, entry: Entry) -> None:
@@ -70,10 +73,10 @@ def task_finished(run: Run, entry: Entry) -> None:
     require_cause(entry, call.seq, "the start of the attempt")
     run.close_call(unit, call, data["usage"])
     unit.closed_seq = entry["seq"]
-    unit.is_ok = data["status"] == "ok"
+    unit.last_attempt_ok = data["status"] == "ok"
     if data["status"] == "cancelled":
         unit.attempts_at_step -= 1
-    if unit.is_ok:
+    if unit.last_attempt_ok:
         unit.output = bodies_of(entry)["output"]
 
 

@@ -1,4 +1,4 @@
-"""Values passed between tasks and out of the run: expansions, deliveries, answers."""
+"""The rules for values that are passed between tasks and out of the run: expansions, deliveries, answers."""
 
 from forum_conformance.body_references import bodies_of
 from forum_conformance.entry import Entry
@@ -26,28 +26,32 @@ def task_expanded(run: Run, entry: Entry) -> None:
         item_digests = values.read_items(run, items)
     except values.NoValue as error:
         raise Violation("L419", "items is not a list in RFC 8785 form") from error
-    has_length = item_digests is None or len(item_digests) == instances
-    require(has_length, "L419", f"task '{task}' has {instances} instances, but items has another length")
-    require(values.is_value(run, foreach["from"], items), "L419", "items is not the value of the foreach")
+    if item_digests is not None and len(item_digests) != instances:
+        raise Violation("L419", f"task '{task}' has {instances} instances, but items has {len(item_digests)}")
+    require(
+        values.is_value(run, foreach["from"], items),
+        "L419",
+        f"items is not the value that the foreach of task '{task}' selects",
+    )
     run.expansions[task] = Expansion(entry["seq"], instances, item_digests)
 
 
 def edge_delivered(run: Run, entry: Entry) -> None:
     unit, name = unit_of(run, entry), entry["data"]["as"]
     is_due = not unit.has_started and unit.ending is None and name not in unit.delivered
-    require(is_due, "L409", f"'{name}' was delivered to '{unit.name}' before, or the unit has started or ended")
+    require(is_due, "L409", f"'{name}' was already delivered to '{unit.name}', or the unit has started or ended")
     edges = run.plan.data_edges(unit.task)
     if name in edges:
         tasks = set(sources(edges[name]))
         require_ended(run, tasks, f"'{name}' is delivered")
         require_passed(run, tasks, f"'{name}' is delivered")
         require_cause(entry, last_ending(run, tasks), "the end of the task that the value comes from")
-        is_right = values.is_value(run, edges[name], bodies_of(entry)["value"])
+        is_expected_value = values.is_value(run, edges[name], bodies_of(entry)["value"])
     else:
         expansion = run.expansions[unit.task]
         require_cause(entry, expansion.seq, "the expansion that the item comes from")
-        is_right = _is_item(run, unit, expansion, entry)
-    require(is_right, "L407", f"the body delivered as '{name}' is not the value of its source")
+        is_expected_value = _is_item(run, unit, expansion, entry)
+    require(is_expected_value, "L407", f"the body delivered as '{name}' is not the value of its source")
     unit.delivered.add(name)
     unit.delivered_seq = entry["seq"]
 
@@ -67,7 +71,7 @@ def answer_given(run: Run, entry: Entry) -> None:
         ending = run.endings.get(task)
         has_passed = ending is not None and ending.state == "passed"
         require(has_passed, "L425", f"the answer '{name}' is given, but task '{task}' has not passed")
-    is_right = values.is_value(run, value, bodies_of(entry)["value"])
-    require(is_right, "L425", f"the answer '{name}' is not the value of its source")
+    is_expected_value = values.is_value(run, value, bodies_of(entry)["value"])
+    require(is_expected_value, "L425", f"the answer '{name}' is not the value of its source")
     require_cause(entry, last_ending(run, tasks), "the end of the task that the answer comes from")
     run.answered.add(name)

@@ -29,10 +29,10 @@ def _template_ended(run: Run, entry: Entry, name: str) -> None:
     all_ended = expansion is None or expansion.ended == expansion.instances
     require(all_ended, "L417", f"task '{name}' ends before its last instance")
     state = entry["data"]["state"]
-    if expansion is not None and expansion.is_all_tolerated:
-        require(state == "tolerated", "L417", f"task '{name}' cannot end {state}: every instance was tolerated")
+    if expansion is not None and expansion.are_all_tolerated:
+        require(state == "tolerated", "L417", f"task '{name}' cannot end {state}: every instance ended tolerated")
     else:
-        holds = expansion is not None and expansion.ended_well == expansion.instances
+        holds = expansion is not None and expansion.ended_good == expansion.instances
         has_started = expansion is not None and expansion.has_started
         _require_state(run.plan.tasks[name], name, entry, holds=holds, has_started=has_started)
     run.endings[name] = Ending(entry["seq"], state)
@@ -50,7 +50,7 @@ def _unit_ended(run: Run, entry: Entry) -> None:
     else:
         expansion = run.expansions[unit.task]
         expansion.ended += 1
-        expansion.ended_well += unit.ending.state in GOOD_STATES
+        expansion.ended_good += unit.ending.state in GOOD_STATES
         expansion.tolerated += unit.ending.state == "tolerated"
 
 
@@ -62,7 +62,7 @@ def _require_state(task: Mapping[str, Any], name: str, entry: Entry, *, holds: b
         is_permitted = not holds and ("allow_failure" in task) == (state == "tolerated")
     else:
         is_permitted = holds == (state == "passed")
-    require(is_permitted, "L417", f"'{name}' cannot end {state} here")
+    require(is_permitted, "L417", f"'{name}' cannot end {state} at this point")
 
 
 def run_sealed(run: Run, entry: Entry) -> None:
@@ -70,14 +70,14 @@ def run_sealed(run: Run, entry: Entry) -> None:
     for task in sorted(run.plan.tasks):
         require(task in run.endings, "L423", f"the run is sealed before task '{task}' has ended")
     require(not run.open_calls, "L423", "the run is sealed while a call is open")
-    found = Counter(ending.state for ending in run.endings.values())
-    counts = {state: found[state] for state in STATES}
-    require(data["counts"] == counts, "L420", f"counts is not {counts}")
+    state_counts = Counter(ending.state for ending in run.endings.values())
+    counts = {state: state_counts[state] for state in STATES}
+    require(data["counts"] == counts, "L420", f"counts is {data['counts']}, expected {counts}")
     totals = dict(run.budgets.totals)
-    require(data["totals"] == totals, "L421", f"totals is not {totals}")
-    is_passed = not _BAD_STATES & set(found)
-    is_permitted = is_passed if data["status"] == "passed" else found[data["status"]] > 0
-    require(is_permitted, "L422", f"status cannot be {data['status']} with {counts}")
+    require(data["totals"] == totals, "L421", f"totals is {data['totals']}, expected {totals}")
+    is_passed = not _BAD_STATES & set(state_counts)
+    is_permitted = is_passed if data["status"] == "passed" else state_counts[data["status"]] > 0
+    require(is_permitted, "L422", f"status cannot be {data['status']} if counts is {counts}")
     if data["status"] == "passed":
         _require_answers(run)
 

@@ -1,4 +1,4 @@
-"""Gates: a person decides on the displayed content, or a deadline does."""
+"""The rules for gates: a person or a deadline decides."""
 
 from forum_conformance.body_references import bodies_of
 from forum_conformance.entry import Entry
@@ -19,7 +19,7 @@ def gate_opened(run: Run, entry: Entry) -> None:
     require(
         (deadline is not None) == has_deadline,
         "L414",
-        f"the gate of '{unit.name}' has a deadline that the plan does not have, or lacks one",
+        f"the gate of '{unit.name}' has {'no ' if has_deadline else 'a '}deadline, unlike in the plan",
     )
     unit.gate = Gate(entry["seq"], bodies_of(entry)["displayed"].digest, deadline)
 
@@ -28,7 +28,7 @@ def gate_decided(run: Run, entry: Entry) -> None:
     unit, data = unit_of(run, entry), entry["data"]
     gate = unit.gate
     if gate is None or gate.decision is not None:
-        raise Violation("L414", f"the gate of '{unit.name}' is not open or already decided")
+        raise Violation("L414", f"the gate of '{unit.name}' is not open, or is already decided")
     require(data["displayed"] == gate.displayed, "L414", "`displayed` is not the digest of the displayed body")
     _require_in_time(run, unit, gate, entry)
     require_cause(entry, gate.seq, "the opening of the gate")
@@ -39,10 +39,14 @@ def gate_decided(run: Run, entry: Entry) -> None:
 def _require_in_time(run: Run, unit: Unit, gate: Gate, entry: Entry) -> None:
     data, deadline = entry["data"], gate.deadline
     if data["by"] == "person":
-        is_early = deadline is None or entry["at"] < deadline
-        require(is_early, "L414", f"a person decides at the gate of '{unit.name}' after its deadline")
+        is_before_deadline = deadline is None or entry["at"] < deadline
+        require(is_before_deadline, "L414", f"a person decides at the gate of '{unit.name}' after its deadline")
         return
-    is_over = deadline is not None and entry["at"] >= deadline
-    require(is_over, "L414", f"the deadline decides at the gate of '{unit.name}' before it is reached, or without one")
+    is_deadline_reached = deadline is not None and entry["at"] >= deadline
+    require(
+        is_deadline_reached,
+        "L414",
+        f"the deadline decides at the gate of '{unit.name}' before it is reached, or without one",
+    )
     expected = _DECISIONS[run.task_of(unit)["gate"]["on_deadline"]]
     require(data["decision"] == expected, "L414", f"at its deadline, the gate of '{unit.name}' must be {expected}")

@@ -12,7 +12,7 @@ Task: TypeAlias = Mapping[str, Any]
 
 
 class Plan:
-    """A wave plan that matches its schema. `check_plan` checks its consistency."""
+    """A wave plan that matches its schema. `read_plan` also checks its consistency."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
@@ -31,19 +31,20 @@ class Plan:
         fields = self.tasks[task]
         return set(self.data_edges(task)) | ({fields["foreach"]["as"]} if "foreach" in fields else set())
 
-    def takes_values_from(self, task: str) -> set[str]:
+    def data_sources(self, task: str) -> set[str]:
         """The tasks that its data edges and its foreach take values from."""
         values = list(self.data_edges(task).values())
         if "foreach" in self.tasks[task]:
             values.append(self.tasks[task]["foreach"]["from"])
         return {source for value in values for source in sources(value)}
 
-    def depends_on(self, task: str) -> set[str]:
+    def dependencies(self, task: str) -> set[str]:
+        """The tasks that must end before the task starts."""
         ordered = {edge["task"] for edge in self._needs(task) if edge["edge"] == "order"}
         condition_sources = {
             source for condition in self.tasks[task].get("when", []) for source in sources(condition["from"])
         }
-        return ordered | condition_sources | self.takes_values_from(task)
+        return ordered | condition_sources | self.data_sources(task)
 
     def values(self) -> Iterator[Value]:
         """The value expressions of edges, conditions, foreaches and outputs."""
@@ -54,10 +55,11 @@ class Plan:
                 yield task["foreach"]["from"]
         yield from self.outputs.values()
 
-    def attempts(self, task: str) -> int:
+    def max_attempts(self, task: str) -> int:
+        """The number of attempts at each step of the ladder."""
         retry = self.tasks[task].get("retry", self.policy["retry"])
-        attempts: int = retry["attempts"]
-        return attempts
+        max_attempts: int = retry["attempts"]
+        return max_attempts
 
     def _needs(self, task: str) -> list[Mapping[str, Any]]:
         needs: list[Mapping[str, Any]] = self.tasks[task].get("needs", [])
@@ -66,34 +68,37 @@ class Plan:
 
 def sources(value: Value) -> Iterator[str]:
     """The tasks that a value comes from."""
-    return (task for _, task in named_sources(value))
+    return (task for _, task in source_references(value))
 
 
-def named_sources(value: Value) -> Iterator[tuple[str, str]]:
-    """The tasks that a value comes from, each with how it is named: by `task`, or by `each`."""
-    for how in ("task", "each"):
-        if how in value:
-            yield how, value[how]
+def source_references(value: Value) -> Iterator[tuple[str, str]]:
+    """The tasks that a value comes from, each with the member that names it: `task` or `each`."""
+    for member in ("task", "each"):
+        if member in value:
+            yield member, value[member]
     for part in value["object"].values() if "object" in value else value.get("list", []):
-        yield from named_sources(part)
+        yield from source_references(part)
 
 
 def read_plan(data: bytes, opened: Entry) -> Plan:
+    """The valid wave plan that the entry `run.opened` refers to."""
     try:
         document = canonical.read_form(data)
     except canonical.NotCanonical as error:
         raise Violation("L401", f"the wave plan is not in RFC 8785 form: {error}") from error
-    with schemas.room_for_nesting():
-        schema_mismatch = schemas.schema_mismatch(schemas.wave_plan_validator(), document)
-    require(schema_mismatch is None, "L401", f"the wave plan does not match its schema {schema_mismatch}")
-    without = {key: value for key, value in document.items() if key not in ("bundle", "digest")}
-    facts = opened["data"]
+    with schemas.raised_recursion_limit():
+        mismatch = schemas.schema_mismatch(schemas.wave_plan_validator(), document)
+    require(mismatch is None, "L401", f"the wave plan does not match its schema {mismatch}")
+    digested = {key: value for key, value in document.items() if key not in ("bundle", "digest")}
+    recorded = opened["data"]
     digest, bundle = document["digest"], canonical.digest(canonical.form(document["bundle"]))
     require(
-        digest == canonical.digest(canonical.form(without)), "L401", "the wave plan's digest does not match its content"
+        digest == canonical.digest(canonical.form(digested)),
+        "L401",
+        "the wave plan's digest does not match its content",
     )
-    require(digest == facts["wave_plan"], "L401", "the entry's wave_plan is not the digest of the wave plan")
-    require(bundle == facts["bundle"], "L401", "the entry's bundle is not the digest of the bundle")
+    require(digest == recorded["wave_plan"], "L401", "the entry's wave_plan is not the digest of the wave plan")
+    require(bundle == recorded["bundle"], "L401", "the entry's bundle is not the digest of the bundle")
     plan = Plan(document)
     _check_names(plan)
     _check_sources(plan)
@@ -104,31 +109,31 @@ def read_plan(data: bytes, opened: Entry) -> Plan:
 
 def _check_names(plan: Plan) -> None:
     adapters = plan.document["adapters"]
-    for task in _named_tasks(plan):
+    for task in _referenced_tasks(plan):
         require(task in plan.tasks, "L401", f"the wave plan refers to the task '{task}', which it does not have")
-    for agent in _named_agents(plan):
+    for agent in _referenced_agents(plan):
         require(agent in plan.agents, "L401", f"the wave plan refers to the agent '{agent}', which it does not have")
-    for adapter in _named_adapters(plan):
+    for adapter in _referenced_adapters(plan):
         require(adapter in adapters, "L401", f"the wave plan refers to the adapter '{adapter}', which it does not have")
 
 
-def _named_tasks(plan: Plan) -> Iterator[str]:
+def _referenced_tasks(plan: Plan) -> Iterator[str]:
     for wave in plan.waves:
         yield from wave
     for task in plan.tasks:
-        yield from plan.depends_on(task)
+        yield from plan.dependencies(task)
     for value in plan.outputs.values():
         yield from sources(value)
 
 
-def _named_agents(plan: Plan) -> Iterator[str]:
+def _referenced_agents(plan: Plan) -> Iterator[str]:
     for task in plan.tasks.values():
         if "agent" in task:
             yield task["agent"]
         yield from (check["agent"] for check in task.get("accept", []) if "agent" in check)
 
 
-def _named_adapters(plan: Plan) -> Iterator[str]:
+def _referenced_adapters(plan: Plan) -> Iterator[str]:
     for agent in plan.agents.values():
         yield from agent["adapters"].values()
     for task in plan.tasks.values():
@@ -137,23 +142,26 @@ def _named_adapters(plan: Plan) -> Iterator[str]:
 
 def _check_sources(plan: Plan) -> None:
     for value in plan.values():
-        for how, task in named_sources(value):
-            is_each = "foreach" in plan.tasks[task]
-            require(is_each == (how == "each"), "L401", f"the wave plan takes a value from '{task}' by `{how}`")
+        for member, task in source_references(value):
+            has_foreach = "foreach" in plan.tasks[task]
+            sentence = (
+                f"a value refers to '{task}' by `{member}`, but the task has {'a' if has_foreach else 'no'} foreach"
+            )
+            require(has_foreach == (member == "each"), "L401", sentence)
 
 
 def _check_workers(plan: Plan) -> None:
     for name, task in plan.tasks.items():
-        found = {"agent", "ladder", "lane"} & set(task)
-        is_permitted = found in ({"agent", "ladder"}, {"lane"})
+        members = {"agent", "ladder", "lane"} & set(task)
+        is_permitted = members in ({"agent", "ladder"}, {"lane"})
         require(is_permitted, "L401", f"task '{name}' needs either an agent and a ladder, or a lane")
 
 
 def _check_waves(plan: Plan) -> None:
-    placed = [task for wave in plan.waves for task in wave]
-    is_partition = len(placed) == len(set(placed)) and set(placed) == set(plan.tasks)
+    tasks = [task for wave in plan.waves for task in wave]
+    is_partition = len(tasks) == len(set(tasks)) and set(tasks) == set(plan.tasks)
     require(is_partition, "L401", "not every task is in exactly one wave")
     for task in plan.tasks:
-        for other in plan.depends_on(task):
+        for other in plan.dependencies(task):
             is_later = plan.wave_of[task] > plan.wave_of[other]
             require(is_later, "L401", f"task '{task}' is not in a later wave than '{other}'")

@@ -1,4 +1,4 @@
-"""Routes of tasks with a lane, and escalation along a unit's ladder."""
+"""The rules for routes of tasks with a lane, and for escalation along a unit's ladder."""
 
 from forum_conformance.entry import Entry
 from forum_conformance.semantics.names import unit_of

@@ -1,4 +1,4 @@
-"""Check the entries of a ledger against its wave plan, up to the first that breaks a rule."""
+"""Check the entries of a ledger against its wave plan, up to the first violation of a rule."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,24 +11,24 @@ from forum_conformance.semantics.plan import read_plan
 from forum_conformance.semantics.state import Run
 from forum_conformance.semantics.violation import Violation, require
 
-_WHILE_PAUSED = frozenset({"gate.decided", "body.redacted", "run.repaired", "run.resumed"})
-_BEGINS_A_CALL = frozenset({"task.started", "verdict.asked"})
+_KINDS_WHILE_PAUSED = frozenset({"gate.decided", "body.redacted", "run.repaired", "run.resumed"})
+_CALL_KINDS = frozenset({"task.started", "verdict.asked"})
 
 
-def _paused(run: Run, _: Entry) -> None:
+def _pause(run: Run, _: Entry) -> None:
     run.is_paused = True
 
 
-def _resumed(run: Run, _: Entry) -> None:
+def _resume(run: Run, _: Entry) -> None:
     run.is_paused = False
     for call in run.open_calls:
         call.is_orphan = True
 
 
-# Other kinds have no rules beyond the names they use.
+# Other kinds have no rules, except that the names they use must exist.
 _RULES: Mapping[str, Callable[[Run, Entry], None]] = {
-    "run.paused": _paused,
-    "run.resumed": _resumed,
+    "run.paused": _pause,
+    "run.resumed": _resume,
     "run.sealed": endings.run_sealed,
     "wave.opened": start_conditions.wave_opened,
     "route.decided": routes.route_decided,
@@ -62,13 +62,13 @@ class SemanticsCheck:
             if self._run is None:
                 self._run = Run(read_plan(self._wave_plan, entry), self._store)
             else:
-                _look(self._run, entry)
-        except Violation as breach:
-            return Finding(breach.code, entry["seq"], str(breach))
+                _check_entry(self._run, entry)
+        except Violation as violation:
+            return Finding(violation.code, entry["seq"], str(violation))
         return None
 
 
-def _look(run: Run, entry: Entry) -> None:
+def _check_entry(run: Run, entry: Entry) -> None:
     _require_allowed(run, entry["kind"])
     require_names(run, entry)
     rule = _RULES.get(entry["kind"])
@@ -77,9 +77,9 @@ def _look(run: Run, entry: Entry) -> None:
 
 
 def _require_allowed(run: Run, kind: str) -> None:
-    """LEDGER-SEMANTICS-003."""
-    is_allowed = not run.is_paused or kind in _WHILE_PAUSED or kind.startswith("x-")
+    """Check that a paused or resumed run allows the kind (LEDGER-SEMANTICS-003)."""
+    is_allowed = not run.is_paused or kind in _KINDS_WHILE_PAUSED or kind.startswith("x-")
     require(is_allowed, "L424", f"{kind} is not allowed while the run is paused")
     require(kind != "run.paused" or not run.open_calls, "L424", "the run is paused while a call is open")
-    has_orphan = kind in _BEGINS_A_CALL and any(call.is_orphan for call in run.open_calls)
-    require(not has_orphan, "L424", f"{kind} is not allowed before every orphan is lost")
+    has_orphan = kind in _CALL_KINDS and any(call.is_orphan for call in run.open_calls)
+    require(not has_orphan, "L424", f"{kind} is not allowed before all orphans are recorded as lost")

@@ -21,21 +21,21 @@ def wave_opened(run: Run, entry: Entry) -> None:
 
 
 def require_may_start(run: Run, task: str) -> None:
-    """LEDGER-SEMANTICS-005."""
+    """Check that the task's wave is open and its dependencies have ended (LEDGER-SEMANTICS-005)."""
     is_open = run.plan.policy["dispatch"] != "waves" or run.plan.wave_of[task] < run.waves_opened
     require(is_open, "L405", f"task '{task}' starts before its wave is open")
-    require_ended(run, run.plan.depends_on(task), f"task '{task}' starts")
-    require_passed(run, run.plan.takes_values_from(task), f"task '{task}' starts")
+    require_ended(run, run.plan.dependencies(task), f"task '{task}' starts")
+    require_passed(run, run.plan.data_sources(task), f"task '{task}' starts")
 
 
-def require_ended(run: Run, tasks: Iterable[str], what: str) -> None:
+def require_ended(run: Run, tasks: Iterable[str], event: str) -> None:
     for task in sorted(tasks):
-        require(task in run.endings, "L403", f"{what} before task '{task}' has ended")
+        require(task in run.endings, "L403", f"{event} before task '{task}' has ended")
 
 
-def require_passed(run: Run, tasks: Iterable[str], what: str) -> None:
+def require_passed(run: Run, tasks: Iterable[str], event: str) -> None:
     for task in sorted(tasks):
-        require(run.endings[task].state == "passed", "L404", f"{what}, but task '{task}' has not passed")
+        require(run.endings[task].state == "passed", "L404", f"{event}, but task '{task}' has not passed")
 
 
 def last_ending(run: Run, tasks: Iterable[str]) -> int | None:

@@ -1,4 +1,4 @@
-"""The state of a run: its units, their calls, and the tasks that have ended."""
+"""The state of a run at level 4: its units, their calls, and the tasks that have ended."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,6 +26,7 @@ class Ending:
 class Gate:
     seq: int
     displayed: str
+    """The digest of the displayed body."""
     deadline: str | None
     decided_seq: int | None = None
     decision: str | None = None
@@ -33,7 +34,7 @@ class Gate:
 
 @dataclass(slots=True)
 class Unit:
-    """A task without foreach, or an instance of one with it."""
+    """A task without foreach, or one instance of a task with foreach."""
 
     name: str
     task: str
@@ -47,16 +48,18 @@ class Unit:
     attempts_at_step: int = 0
     closed_seq: int | None = None
     """The entry that closed the last attempt."""
-    is_ok: bool = False
-    """The last attempt finished `ok`."""
+    last_attempt_ok: bool = False
+    """Whether the last attempt finished with the status `ok`."""
     checks_passed: int = 0
-    is_check_failed: bool = False
+    has_failed_check: bool = False
     is_reused: bool = False
     output: Body | None = None
     call: Call | None = None
     gate: Gate | None = None
     delivered: set[str] = field(default_factory=set)
+    """The names of the delivered values."""
     delivered_seq: int | None = None
+    """The entry of the last delivery."""
     ending: Ending | None = None
 
     @property
@@ -74,19 +77,20 @@ class Expansion:
     """The digest of each item's RFC 8785 form; None if their body is redacted, missing or wrong."""
     units: dict[int, Unit] = field(default_factory=dict)
     ended: int = 0
-    ended_well: int = 0
+    ended_good: int = 0
+    """The number of instances that ended in one of `GOOD_STATES`."""
     tolerated: int = 0
 
     @property
-    def is_all_tolerated(self) -> bool:
-        """There are instances, and none of them has an output."""
+    def are_all_tolerated(self) -> bool:
+        """Whether there are instances, and all of them ended `tolerated`."""
         return 0 < self.instances == self.tolerated
 
     @property
     def has_started(self) -> bool:
         return any(unit.has_started for unit in self.units.values())
 
-    def passed(self) -> Iterator[Unit]:
+    def passed_units(self) -> Iterator[Unit]:
         """The instances that ended `passed`, in order."""
         for _, unit in sorted(self.units.items()):
             if unit.ending and unit.ending.state == "passed":
@@ -94,6 +98,8 @@ class Expansion:
 
 
 class Run:
+    """The state of a run after the entries so far."""
+
     def __init__(self, plan: Plan, store: Store) -> None:
         self.plan = plan
         self.store = store
@@ -110,20 +116,20 @@ class Run:
         return self.plan.tasks[unit.task]
 
     def unit(self, name: str) -> Unit | None:
-        """The unit of that name, if it exists at this point."""
+        """The unit with this name, if it exists at this point of the run."""
         if name in self.plan.tasks:
             if "foreach" in self.plan.tasks[name]:
                 return None
             if name not in self._units:
                 self._units[name] = self._new_unit(name, name, None)
             return self._units[name]
-        found = _INSTANCE.fullmatch(name)
-        expansion = self.expansions.get(found.group(1)) if found else None
-        if not found or not expansion or int(found.group(2)) >= expansion.instances:
+        match = _INSTANCE.fullmatch(name)
+        expansion = self.expansions.get(match.group(1)) if match else None
+        if not match or not expansion or int(match.group(2)) >= expansion.instances:
             return None
-        index = int(found.group(2))
+        index = int(match.group(2))
         if index not in expansion.units:
-            expansion.units[index] = self._new_unit(name, found.group(1), index)
+            expansion.units[index] = self._new_unit(name, match.group(1), index)
         return expansion.units[index]
 
     def _new_unit(self, name: str, task: str, index: int | None) -> Unit:
@@ -134,7 +140,7 @@ class Run:
     def holds(self, unit: Unit) -> bool:
         """Whether the unit's result has passed its checks."""
         checks = len(self.task_of(unit).get("accept", []))
-        return unit.is_reused or (unit.is_ok and unit.checks_passed == checks)
+        return unit.is_reused or (unit.last_attempt_ok and unit.checks_passed == checks)
 
     def open_call(self, unit: Unit, call: Call) -> None:
         unit.call = call

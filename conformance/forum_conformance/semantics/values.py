@@ -10,6 +10,8 @@ from forum_conformance.semantics.plan import Value
 from forum_conformance.semantics.state import Run
 
 _INDEX = re.compile(r"0|[1-9][0-9]*")
+# Python refuses to parse very long integers.
+_MAX_INDEX_DIGITS = 19
 
 
 class NoValue(Exception):
@@ -17,18 +19,18 @@ class NoValue(Exception):
 
 
 class CannotCompare(Exception):
-    """A body that is redacted, missing or altered: the value cannot be checked."""
+    """A body is redacted, missing or altered, so the value cannot be checked."""
 
 
 def is_value(run: Run, value: Value, body: Body) -> bool:
-    """Whether the body matches the value. A comparison that cannot be made is not a finding."""
+    """Whether the body matches the value. True if they cannot be compared: that is not a finding."""
     try:
         if set(value) == {"task"}:
             return _plain_digest(run, _output(run, value["task"])) == _plain_digest(run, body)
-        made = _make(run, value)
-        if canonical.depth_of(made) > canonical.MAX_DEPTH:
+        computed = _compute(run, value)
+        if canonical.value_depth(computed) > canonical.MAX_DEPTH:
             return False
-        return canonical.digest(canonical.form(made)) == _plain_digest(run, body)
+        return canonical.digest(canonical.form(computed)) == _plain_digest(run, body)
     except NoValue:
         return False
     except CannotCompare:
@@ -40,13 +42,13 @@ def can_compute(run: Run, value: Value) -> bool:
     try:
         if set(value) == {"task"}:
             return run.store.plain_digest(_output(run, value["task"])) is not None
-        return canonical.depth_of(_make(run, value)) <= canonical.MAX_DEPTH
+        return canonical.value_depth(_compute(run, value)) <= canonical.MAX_DEPTH
     except (NoValue, CannotCompare):
         return False
 
 
 def has_digest(run: Run, body: Body, digest: str) -> bool:
-    """Whether the body's bytes have the digest, as far as it can be checked."""
+    """Whether the body's bytes have the digest. True if this cannot be checked."""
     try:
         return _plain_digest(run, body) == digest
     except CannotCompare:
@@ -68,7 +70,7 @@ def read_items(run: Run, items: Body) -> tuple[str, ...] | None:
 
 
 def _plain_digest(run: Run, body: Body) -> str:
-    """The digest of the body's bytes: the name of a plain body; a salted body must be present."""
+    """The SHA-256 of the body's bytes. It is not the digest of a salted body, whose bytes must be available."""
     if not body.is_salted:
         return body.digest
     digest = run.store.plain_digest(body)
@@ -77,11 +79,11 @@ def _plain_digest(run: Run, body: Body) -> str:
     return digest
 
 
-def _make(run: Run, value: Value) -> Any:
-    # Read all of them first: if one is unavailable, the value cannot be checked.
+def _compute(run: Run, value: Value) -> Any:
+    # Check all outputs first: if one is unavailable, the value cannot be checked, even if another one has a fault.
     if any(run.store.plain_digest(output) is None for output in _outputs(run, value)):
         raise CannotCompare
-    return _part(run, value)
+    return _compute_part(run, value)
 
 
 def _outputs(run: Run, value: Value) -> Iterator[Body]:
@@ -94,18 +96,18 @@ def _outputs(run: Run, value: Value) -> Iterator[Body]:
             yield from _outputs(run, part)
 
 
-def _part(run: Run, value: Value) -> Any:
-    made: Any
+def _compute_part(run: Run, value: Value) -> Any:
+    computed: Any
     if "task" in value:
-        made = _json(run, _output(run, value["task"]))
+        computed = _json(run, _output(run, value["task"]))
     elif "each" in value:
         item = value.get("item", "")
-        made = [_select(_json(run, output), item) for output in _outputs_of_instances(run, value["each"])]
+        computed = [_select(_json(run, output), item) for output in _outputs_of_instances(run, value["each"])]
     elif "list" in value:
-        made = [_part(run, part) for part in value["list"]]
+        computed = [_compute_part(run, part) for part in value["list"]]
     else:
-        made = {name: _part(run, part) for name, part in value["object"].items()}
-    return _select(made, value.get("select", ""))
+        computed = {name: _compute_part(run, part) for name, part in value["object"].items()}
+    return _select(computed, value.get("select", ""))
 
 
 def _output(run: Run, task: str) -> Body:
@@ -118,7 +120,7 @@ def _output(run: Run, task: str) -> Body:
 def _outputs_of_instances(run: Run, task: str) -> Iterator[Body]:
     if task not in run.expansions:
         raise NoValue
-    for unit in run.expansions[task].passed():
+    for unit in run.expansions[task].passed_units():
         if unit.output:
             yield unit.output
 
@@ -134,12 +136,17 @@ def _json(run: Run, output: Body) -> Any:
 
 
 def _select(value: Any, pointer: str) -> Any:
-    """RFC 6901."""
+    """The part of a value that a JSON Pointer (RFC 6901) refers to."""
     for token in pointer.split("/")[1:]:
         key = token.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and key in value:
             value = value[key]
-        elif isinstance(value, list) and _INDEX.fullmatch(key) and len(key) < 20 and int(key) < len(value):
+        elif (
+            isinstance(value, list)
+            and _INDEX.fullmatch(key)
+            and len(key) <= _MAX_INDEX_DIGITS
+            and int(key) < len(value)
+        ):
             value = value[int(key)]
         else:
             raise NoValue

@@ -1,7 +1,7 @@
-"""Verdicts: the checks of an attempt's result, in the order of the plan."""
+"""The rules for verdicts: the checks of an attempt's result, in the order of the plan."""
 
 from forum_conformance.entry import Entry
-from forum_conformance.semantics.attempts import require_room
+from forum_conformance.semantics.attempts import require_capacity
 from forum_conformance.semantics.call import Call
 from forum_conformance.semantics.names import unit_of
 from forum_conformance.semantics.state import Run, Unit
@@ -15,7 +15,7 @@ def verdict_asked(run: Run, entry: Entry) -> None:
         _require_agent(run, unit, entry)
     agent = data.get("agent")
     call = Call(entry["seq"], unit.task, data["attempt"], data["check"], data["by"], agent, data["reserved"])
-    require_room(run, call)
+    require_capacity(run, call)
     require_cause(entry, unit.closed_seq, "the end of the attempt")
     run.open_call(unit, call)
 
@@ -27,20 +27,21 @@ def verdict_given(run: Run, entry: Entry) -> None:
         require_cause(entry, unit.closed_seq, "the end of the attempt")
     else:
         call = _require_open(unit, entry)
-        is_same = call.by == data["by"] and not call.is_orphan
-        require(is_same, "L408", f"check {data['check']} of '{unit.name}' is an orphan, or was asked with another `by`")
-        require_cause(entry, call.seq, "the question")
+        can_be_answered = call.by == data["by"] and not call.is_orphan
+        sentence = f"check {data['check']} of '{unit.name}' is an orphan, or was asked with a different `by`"
+        require(can_be_answered, "L408", sentence)
+        require_cause(entry, call.seq, "the verdict.asked")
         run.close_call(unit, call, data["usage"])
     if data["verdict"] == "pass":
         unit.checks_passed += 1
     elif data["verdict"] == "fail":
-        unit.is_check_failed = True
+        unit.has_failed_check = True
 
 
 def verdict_lost(run: Run, entry: Entry) -> None:
     unit = unit_of(run, entry)
     call = _require_open(unit, entry)
-    require_cause(entry, call.seq, "the question")
+    require_cause(entry, call.seq, "the verdict.asked")
     run.close_call(unit, call, None)
 
 
@@ -48,9 +49,11 @@ def _require_due(run: Run, unit: Unit, entry: Entry) -> None:
     data = entry["data"]
     is_open = unit.ending is None and unit.call is None
     require(is_open, "L415", f"'{unit.name}' has ended or has an open call")
-    is_last = unit.attempts == data["attempt"] and unit.is_ok
-    require(is_last, "L415", f"attempt {data['attempt']} of '{unit.name}' is not its last, or did not finish ok")
-    require(not unit.is_check_failed, "L415", f"a check of '{unit.name}' has failed")
+    is_last = unit.attempts == data["attempt"] and unit.last_attempt_ok
+    require(
+        is_last, "L415", f"attempt {data['attempt']} of '{unit.name}' is not its last attempt, or did not finish ok"
+    )
+    require(not unit.has_failed_check, "L415", f"a check of '{unit.name}' has failed")
     is_next = data["check"] == unit.checks_passed
     require(is_next, "L415", f"check {data['check']} of '{unit.name}' is not the first that has not passed")
     is_planned_type = data["by"] in run.task_of(unit)["accept"][data["check"]]
@@ -62,8 +65,12 @@ def _require_agent(run: Run, unit: Unit, entry: Entry) -> None:
     name = run.task_of(unit)["accept"][data["check"]]["agent"]
     agent = run.plan.agents[name]
     expected = (name, agent["tier"], agent["adapters"].get(agent["tier"]))
-    found = (data["agent"], data["tier"], data["adapter"])
-    require(found == expected, "L411", f"check {data['check']} of '{unit.name}' is not made by the plan's agent")
+    actual = (data["agent"], data["tier"], data["adapter"])
+    require(
+        actual == expected,
+        "L411",
+        f"check {data['check']} of '{unit.name}' is not made by the agent, tier and adapter of the plan",
+    )
 
 
 def _require_open(unit: Unit, entry: Entry) -> Call:

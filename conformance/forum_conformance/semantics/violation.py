@@ -1,4 +1,4 @@
-"""The error that a rule of level 4 raises for an entry. The first one ends the level."""
+"""The error that a rule of level 4 raises for an entry. The first error ends the check of the level."""
 
 from forum_conformance.entry import Entry
 
@@ -11,11 +11,12 @@ class Violation(Exception):
         super().__init__(sentence)
 
 
-def require(holds: bool, code: str, sentence: str) -> None:
-    if not holds:
+def require(is_satisfied: bool, code: str, sentence: str) -> None:
+    if not is_satisfied:
         raise Violation(code, sentence)
 
 
-def require_cause(entry: Entry, seq: int | None, what: str) -> None:
+def require_cause(entry: Entry, seq: int | None, description: str) -> None:
+    """Check that the entry names the cause `seq`, if there is one."""
     if seq is not None and seq not in entry["causes"]:
-        raise Violation("L426", f"causes does not include {seq}, {what}")
+        raise Violation("L426", f"causes does not include {seq}, {description}")

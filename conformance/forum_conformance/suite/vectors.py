@@ -10,7 +10,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from forum_conformance.canonical import NotCanonical, depth_of, read_form
+from forum_conformance.canonical import NotCanonical, read_form, value_depth
 from forum_conformance.schemas import schema, schema_mismatch
 from forum_conformance.suite.case import PATH_MEMBERS, Case, parse_case
 from forum_conformance.suite.display import why_not_json
@@ -83,7 +83,7 @@ class Vectors:
             document = read_json(self._read(f"{id_}/{CASE}"))
         except ValueError as error:
             raise BrokenVectors(f"'{path}' is broken: {why_not_json(error)}") from error
-        if depth_of(document) > _MAX_DEPTH:
+        if value_depth(document) > _MAX_DEPTH:
             raise BrokenVectors(f"'{path}' is broken: it is nested more than {_MAX_DEPTH} levels deep")
         problem = schema_mismatch(_validator("case"), document) or _problem(id_, document, files)
         if problem:

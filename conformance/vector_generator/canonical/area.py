@@ -9,7 +9,7 @@ from typing import Any
 
 import rfc8785
 
-from forum_conformance.canonical import MAX_INTEGER, NotCanonical, each_key_once, read_form, refuse_constant
+from forum_conformance.canonical import MAX_INTEGER, NotCanonical, read_form, refuse_constant, reject_repeated_keys
 from vector_generator.canonical.forms import FORMS, Form
 from vector_generator.canonical.refusals import REFUSALS, Refusal
 from vector_generator.forum_program import ForumProgram
@@ -159,7 +159,7 @@ def read_strictly(text: bytes) -> Any:
         parse_int=_integer,
         parse_float=_finite,
         parse_constant=refuse_constant,
-        object_pairs_hook=each_key_once,
+        object_pairs_hook=reject_repeated_keys,
     )
     # An escaped lone surrogate passes all the checks above, but it cannot be encoded in UTF-8.
     json.dumps(value, ensure_ascii=False).encode()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from forum_conformance.judge import Given, judge
+from forum_conformance.judge import OutsideEvidence, judge
 from forum_conformance.note import read_checkpoint, read_public_key
 from vector_generator.forum_program import ForumProgram
 from vector_generator.ledgers.case import LEVELS, Case
@@ -53,7 +53,7 @@ def _judge_answer(case: Case, folder: Path) -> dict[str, Any]:
     members = case.request_members
     report = judge(
         folder / case.request["input"],
-        given=Given(
+        evidence=OutsideEvidence(
             expected_head=members.get("expect_head"),
             checkpoint=case.files[members["checkpoint"]] if "checkpoint" in members else None,
             key=read_public_key(case.files[members["key"]].decode()) if "key" in members else None,
@@ -61,7 +61,7 @@ def _judge_answer(case: Case, folder: Path) -> dict[str, Any]:
         ),
     )
     return {
-        "findings": frozenset((finding.code, finding.seq) for finding in report.findings.kept),
+        "findings": frozenset((finding.code, finding.seq) for finding in report.findings.items),
         "levels": [level.status.value for level in report.levels],
     }
 

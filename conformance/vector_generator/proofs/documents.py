@@ -7,7 +7,7 @@ from typing import Any
 
 from fake_ledger.files import RUN, checkpoint_of, leaf, lines_of, merkle_root
 from fake_ledger.run_builder import RunBuilder
-from forum_conformance.canonical import each_key_once
+from forum_conformance.canonical import reject_repeated_keys
 from forum_conformance.entry import read_object
 from forum_conformance.note import Checkpoint, MalformedCheckpoint, PublicKey, is_signed, read_checkpoint
 from forum_conformance.schemas import proof_validator
@@ -94,7 +94,7 @@ def finding_codes(
 
 def _read(data: bytes) -> tuple[Proof, Checkpoint]:
     """Parse a proof and its checkpoint. Raises ValueError if it violates its schema or contradicts itself."""
-    proof: Proof = json.loads(data.decode(), object_pairs_hook=each_key_once)
+    proof: Proof = json.loads(data.decode(), object_pairs_hook=reject_repeated_keys)
     own = read_checkpoint(str(proof["checkpoint"]).encode()) if isinstance(proof, dict) else None
     if own is None or not proof_validator().is_valid(proof):
         raise ValueError

@@ -49,7 +49,7 @@ def read_run(files: Files) -> RecordedRun:
     bodies: dict[str, bytes] = {}
     for member in scan(io.BytesIO(files[BODIES])).members:
         content = files[BODIES][member.offset : member.offset + member.size]
-        folder, digest = member.place or ("", "")
+        folder, digest = member.folder_and_digest or ("", "")
         bodies[digest] = content[SALT_BYTES:] if folder == "salted" else content
     return RecordedRun(tuple(json.loads(line) for line in lines), bodies)
 
@@ -59,7 +59,9 @@ def truncate(files: Files, entries: int, torn_line: bytes = b"", torn_body: byte
     lines = files[LEDGER].split(b"\n")[:entries]
     referenced = {body["digest"] for line in lines for body in json.loads(line)["bodies"].values()}
     ends = [
-        member.end for member in scan(io.BytesIO(files[BODIES])).members if (member.place or ("", ""))[1] in referenced
+        member.end
+        for member in scan(io.BytesIO(files[BODIES])).members
+        if (member.folder_and_digest or ("", ""))[1] in referenced
     ]
     ledger = b"".join(line + b"\n" for line in lines) + torn_line
     main_files = {LEDGER: ledger, BODIES: files[BODIES][: max(ends)] + torn_body, PLAN: files[PLAN]}

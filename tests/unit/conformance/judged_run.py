@@ -9,7 +9,7 @@ from fake_ledger.files import ZEROS, Body, Form, canonical, leaf, ledger_of, mem
 from fake_ledger.ledger_builder import NO_USAGE, STATES, LedgerBuilder
 from fake_ledger.run_builder import OPENED, RunBuilder
 from fake_ledger.wave_plans import data_edge, task, wave_plan
-from forum_conformance.judge import Given, judge
+from forum_conformance.judge import OutsideEvidence, judge
 from forum_conformance.report import Report
 
 SEALED: dict[str, Any] = {
@@ -71,12 +71,12 @@ def rechain(lines: Sequence[bytes]) -> list[bytes]:
 
 
 def judged(directory: Path, levels: Sequence[int] = (1, 2, 3, 4, 5), **given: Any) -> Report:
-    return judge(directory, levels=frozenset(levels), given=Given(**given))
+    return judge(directory, levels=frozenset(levels), evidence=OutsideEvidence(**given))
 
 
 def findings(report: Report) -> list[tuple[str, int | None]]:
     """Return code and seq of every finding."""
-    return [(finding.code, finding.seq) for finding in report.findings.kept]
+    return [(finding.code, finding.seq) for finding in report.findings.items]
 
 
 def statuses(report: Report) -> list[str]:

@@ -82,7 +82,7 @@ def test_an_invalid_run_directory_exits_3_and_names_the_first_bad_seq(command: C
         "  4 semantics  not checked: level 1 or 2 failed",
         "  5 seal       not checked: level 1 or 2 failed",
         "L104 at seq 4: the line is not in RFC 8785 form",
-        "L201 at seq 5: prev is not the hash of the line before",
+        "L201 at seq 5: prev is not the hash of the previous line",
     ]
 
 
@@ -266,7 +266,7 @@ def test_a_defect_is_reported_without_a_traceback(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("forum_conformance.judge.judge", fail)
+    monkeypatch.setattr("forum_conformance.targets.judge", fail)
 
     code, out, err = command(directory)
 
@@ -280,7 +280,7 @@ def test_an_interrupt_exits_with_130(command: Command, directory: Path, monkeypa
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("forum_conformance.judge.judge", interrupt)
+    monkeypatch.setattr("forum_conformance.targets.judge", interrupt)
 
     assert command(directory) == (130, "", "forum-conformance: interrupted\n")
 

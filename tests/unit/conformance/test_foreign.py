@@ -16,7 +16,7 @@ from forum_conformance.foreign.forum_engine import check_chain
 from forum_conformance.foreign.members import first_members
 from forum_conformance.foreign.recognition import HEAD_BYTES, recognize
 from forum_conformance.foreign.symposium import check_transcript
-from forum_conformance.judge import ALL_LEVELS, Given, judge
+from forum_conformance.judge import ALL_LEVELS, OutsideEvidence, judge
 from forum_conformance.targets import judge_target, target_at
 from forum_runner.api import TrustedReferences
 from forum_runner.app.verification import verify_ledger
@@ -109,7 +109,10 @@ def test_a_stream_is_read_once(tmp_path: Path) -> None:
     directory = ledger.write(tmp_path / "run")
 
     report = judge_target(
-        target_at("-"), BytesIO((directory / "ledger.jsonl").read_bytes()), levels=ALL_LEVELS, given=Given()
+        target_at("-"),
+        BytesIO((directory / "ledger.jsonl").read_bytes()),
+        levels=ALL_LEVELS,
+        evidence=OutsideEvidence(),
     )
 
     assert (report.verdict, report.foreign) == ("valid", None)
@@ -147,7 +150,7 @@ def test_an_invalid_transcript_is_reported(transcript: object) -> None:
 
     result = check_transcript(BytesIO(artifact))
 
-    assert result == "its own digest was not checked: it is not an artifact that can be read"
+    assert result == "its own digest was not checked: it is not a readable artifact"
 
 
 def test_a_huge_timestamp_is_reported() -> None:

@@ -8,7 +8,7 @@ import pytest
 from fake_ledger.files import OTHER_RUN, ZEROS, Body, checkpoint_of, leaf, merkle_root
 from forum_conformance.note import read_checkpoint
 from forum_conformance.report import Verdict
-from forum_conformance.seal import Held
+from forum_conformance.seal import MatchingCheckpoint
 from unit.conformance.judged_run import (
     SEALED,
     draft_and_review,
@@ -158,7 +158,7 @@ def test_a_checkpoint_stays_valid_when_entries_are_added(directory: Path) -> Non
     report = judged(with_checkpoint(directory, checkpoint_of(lines)), checkpoint=checkpoint_of(lines[:3]))
 
     assert findings(report) == []
-    assert report.checkpoints == (Held("directory", 10, None), Held("given", 3, None))
+    assert report.checkpoints == (MatchingCheckpoint("directory", 10, None), MatchingCheckpoint("given", 3, None))
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001", "LEDGER-CHECKPOINT-003")
@@ -187,7 +187,7 @@ def test_with_a_key_the_checkpoint_must_be_signed_by_it(directory: Path) -> None
 
     report = judged(with_checkpoint(directory, signed), key=key)
     assert findings(report) == []
-    assert report.checkpoints == (Held("directory", 10, "forum.example"),)
+    assert report.checkpoints == (MatchingCheckpoint("directory", 10, "forum.example"),)
 
     assert findings(judged(directory, key=key, checkpoint=text)) == [("L510", None)]
     assert findings(judged(with_checkpoint(directory, checkpoint_of([b"x"] * 99, run=OTHER_RUN)), key=key)) == [
@@ -203,7 +203,10 @@ def test_a_key_applies_to_the_given_checkpoint_or_else_to_the_directorys(directo
 
     report = judged(with_checkpoint(directory, text), key=key, checkpoint=signed)
     assert findings(report) == []
-    assert report.checkpoints == (Held("directory", 10, None), Held("given", 10, "forum.example"))
+    assert report.checkpoints == (
+        MatchingCheckpoint("directory", 10, None),
+        MatchingCheckpoint("given", 10, "forum.example"),
+    )
 
     assert findings(judged(directory, key=key)) == [("L510", None)]
 
@@ -219,7 +222,9 @@ def test_the_head_is_compared_with_the_expected_one(directory: Path) -> None:
 @pytest.mark.requirement("LEDGER-CHECKPOINT-004")
 def test_a_pin_detects_another_run_fewer_entries_and_another_root(directory: Path) -> None:
     lines = read_lines(directory)
-    assert judged(directory, pin=read_checkpoint(checkpoint_of(lines[:4]))).checkpoints == (Held("pin", 4, None),)
+    assert judged(directory, pin=read_checkpoint(checkpoint_of(lines[:4]))).checkpoints == (
+        MatchingCheckpoint("pin", 4, None),
+    )
 
     assert findings(judged(directory, pin=read_checkpoint(checkpoint_of(lines, run=OTHER_RUN)))) == [("L507", None)]
     assert findings(judged(directory, pin=read_checkpoint(checkpoint_of([*lines, b"more"])))) == [("L512", None)]

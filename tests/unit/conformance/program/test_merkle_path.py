@@ -8,9 +8,9 @@ from fake_ledger.files import leaf
 from forum_conformance.program.merkle_path import (
     WrongPath,
     consistency_path,
-    consistent_roots,
-    included_root,
+    consistency_roots,
     inclusion_path,
+    inclusion_root,
     root_of,
 )
 from unit.conformance.test_merkle import LEAVES
@@ -59,7 +59,7 @@ def test_an_inclusion_path_leads_to_the_root(sizes: tuple[int, int]) -> None:
     number, size = sizes
     path = inclusion_path(number - 1, leaves(size))
 
-    assert included_root(number - 1, size, leaves(size)[number - 1], path) == root_of(leaves(size))
+    assert inclusion_root(number - 1, size, leaves(size)[number - 1], path) == root_of(leaves(size))
 
 
 @pytest.mark.requirement("LEDGER-PROOF-001")
@@ -68,7 +68,7 @@ def test_a_consistency_path_leads_to_both_roots(sizes: tuple[int, int]) -> None:
     from_size, size = sizes
     older, newer = root_of(leaves(from_size)), root_of(leaves(size))
 
-    assert consistent_roots(from_size, size, older, consistency_path(from_size, leaves(size))) == (older, newer)
+    assert consistency_roots(from_size, size, older, consistency_path(from_size, leaves(size))) == (older, newer)
 
 
 @pytest.mark.requirement("LEDGER-PROOF-001")
@@ -84,6 +84,6 @@ def test_a_path_that_is_too_long_or_too_short_is_refused(sizes: tuple[int, int],
         changed = [*path, bytes(32)] if is_longer else path[:-1]
         with pytest.raises(WrongPath):
             if path is inclusion:
-                included_root(from_size - 1, size, leaves(size)[from_size - 1], changed)
+                inclusion_root(from_size - 1, size, leaves(size)[from_size - 1], changed)
             else:
-                consistent_roots(from_size, size, root_of(leaves(from_size)), changed)
+                consistency_roots(from_size, size, root_of(leaves(from_size)), changed)

@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from forum_conformance.results.badges import badges_of
+from forum_conformance.results.badges import badge_files
 from forum_conformance.results.document import SuiteRun, SuiteVersion, json_lines, suite_document
-from forum_conformance.results.expected_failures import expected_failures_of
-from forum_conformance.results.html import html_of
-from forum_conformance.results.junit import junit_of
+from forum_conformance.results.expected_failures import expected_failures_text
+from forum_conformance.results.html import results_html
+from forum_conformance.results.junit import results_junit
 from forum_conformance.results.summary import find_objections
-from forum_conformance.results.text import text_of
+from forum_conformance.results.text import results_text
 from forum_conformance.schemas import schema
 from forum_conformance.suite.case import parse_case
 from forum_conformance.suite.client import Reply
@@ -113,7 +113,7 @@ def test_the_whole_document_counts_by_role_and_level() -> None:
 def test_text_shows_the_request_the_difference_the_requirement_and_the_command_to_run_it_again() -> None:
     bad = [result for result in results() if result.case.id == "ledger/bad"]
 
-    assert text_of(bad, SUITE_RUN, find_objections(bad, ()), total=1).splitlines() == [
+    assert results_text(bad, SUITE_RUN, find_objections(bad, ()), total=1).splitlines() == [
         "failed ledger/bad: The title of ledger/bad.",
         '  request     verify {"input": "run"}',
         "  differs     codes",
@@ -132,7 +132,7 @@ def test_text_shows_the_request_the_difference_the_requirement_and_the_command_t
 
 
 def test_text_counts_every_role() -> None:
-    *_, heading, canonicalize, verify, one, two, three, four, prove, conclusion = text_of(
+    *_, heading, canonicalize, verify, one, two, three, four, prove, conclusion = results_text(
         results(), SUITE_RUN, find_objections(results(), ()), total=7
     ).splitlines()
 
@@ -164,11 +164,11 @@ def test_text_counts_every_role() -> None:
 def test_the_last_line_of_text_is_the_conclusion(ids: list[str], total: int, conclusion: str) -> None:
     selected = [result for result in results() if result.case.id in ids]
 
-    assert text_of(selected, SUITE_RUN, find_objections(selected, ()), total=total).splitlines()[-1] == conclusion
+    assert results_text(selected, SUITE_RUN, find_objections(selected, ()), total=total).splitlines()[-1] == conclusion
 
 
 def test_junit_has_a_suite_per_area_and_skips_expected_failures() -> None:
-    top = ElementTree.fromstring(junit_of(results(), SUITE_RUN))  # noqa: S314 - our own
+    top = ElementTree.fromstring(results_junit(results(), SUITE_RUN))  # noqa: S314 - our own
 
     suites = {suite.get("name"): suite.attrib for suite in top}
     assert top.attrib == {
@@ -221,7 +221,7 @@ class Page(HTMLParser):
 
 
 def page(selected: list[Result], total: int = 7) -> Page:
-    return Page(html_of(selected, SUITE_RUN, find_objections(selected, ()), total=total))
+    return Page(results_html(selected, SUITE_RUN, find_objections(selected, ()), total=total))
 
 
 def test_the_page_is_well_formed_with_every_vector_and_a_filter_per_state() -> None:
@@ -239,7 +239,7 @@ def test_the_page_expands_failures() -> None:
 
 
 def test_the_page_is_self_contained_and_escapes_output_of_the_program() -> None:
-    text = html_of(results(), SUITE_RUN, [], total=7)
+    text = results_html(results(), SUITE_RUN, [], total=7)
     parsed = Page(text)
 
     assert [tag for tag, _ in parsed.elements if tag in ("script", "link", "img", "iframe")] == ["script"]
@@ -264,13 +264,13 @@ def test_the_page_can_be_searched() -> None:
     searches = [attributes["type"] for tag, attributes in page(results()).elements if tag == "input"]
 
     assert searches == ["search"]
-    assert 'search.addEventListener("input", show)' in html_of(results(), SUITE_RUN, [], total=7)
+    assert 'search.addEventListener("input", show)' in results_html(results(), SUITE_RUN, [], total=7)
 
 
 def test_many_failures_are_shortened_to_a_line_each() -> None:
     many = assign_states([ledger(f"v{number:03}", 2, DIFFERENCE) for number in range(300)], {})
 
-    lines = text_of(many, SUITE_RUN, find_objections(many, ()), total=300).splitlines()
+    lines = results_text(many, SUITE_RUN, find_objections(many, ()), total=300).splitlines()
 
     assert sum(line.startswith("  run again") for line in lines) == 20
     assert sum(line.startswith("failed ledger/") for line in lines) == 220
@@ -283,7 +283,7 @@ def test_vectors_that_were_not_run_are_reported_once() -> None:
     difference = abandoned_difference(DIFFERENCE, 20)
     many = assign_states([outcome_of(f"ledger/v{number}", "verify", None, difference) for number in range(9)], {})
 
-    text = text_of(many, SUITE_RUN, find_objections(many, ()), total=9)
+    text = results_text(many, SUITE_RUN, find_objections(many, ()), total=9)
 
     assert "failed ledger/v1" not in text
     assert text.splitlines()[-1] == (
@@ -295,7 +295,7 @@ def test_vectors_that_were_not_run_are_reported_once() -> None:
 def test_expected_failures_have_the_difference_as_reason_and_keep_existing_reasons() -> None:
     reasons = {"ledger/known": "bodies are not read", "ledger/better": "seals are not read", "runs/later": "not run"}
 
-    assert expected_failures_of(results(), reasons).splitlines() == [
+    assert expected_failures_text(results(), reasons).splitlines() == [
         "canonical/no: unsupported",
         'ledger/bad: codes: expected ["L201"], got <U+001B>[31m<U+0000><U+D800><script>alert(1)</script>&]]><U+FFFE>',
         "ledger/known: bodies are not read",
@@ -310,7 +310,7 @@ def only_level_1(*differences: Difference) -> list[Result]:
 def test_vectors_of_other_levels_are_counted_separately() -> None:
     suite_run = SuiteRun("./verifier", (), SUITE_VERSION, frozenset({1, 2}))
 
-    lines = text_of(only_level_1(), suite_run, [], total=2).splitlines()
+    lines = results_text(only_level_1(), suite_run, [], total=2).splitlines()
 
     assert [re.split(r"  +", line.strip())[:3] for line in lines[1:-1]] == [
         ["verify levels 1,2", "1", "0"],
@@ -321,7 +321,7 @@ def test_vectors_of_other_levels_are_counted_separately() -> None:
 
 
 def test_a_badge_counts_the_requested_levels_and_is_red_if_a_vector_of_another_level_failed() -> None:
-    good, bad = (badges_of(chosen, frozenset({1, 2})) for chosen in (only_level_1(), only_level_1(DIFFERENCE)))
+    good, bad = (badge_files(chosen, frozenset({1, 2})) for chosen in (only_level_1(), only_level_1(DIFFERENCE)))
 
     assert [badge(files, "verify")["message"] for files in (good, bad)] == ["1 of 1", "1 of 1"]
     assert [badge(files, "verify")["color"] for files in (good, bad)] == ["brightgreen", "red"]
@@ -333,7 +333,7 @@ def badge(files: dict[str, str], name: str) -> Any:
 
 
 def test_there_is_a_badge_for_each_role_and_level() -> None:
-    files = badges_of(results(), None)
+    files = badge_files(results(), None)
 
     assert badge(files, "verify-level-1") == {
         "schemaVersion": 1,
@@ -355,7 +355,7 @@ def test_there_is_a_badge_for_each_role_and_level() -> None:
 
 
 def test_a_badge_is_an_svg_with_its_text() -> None:
-    picture = ElementTree.fromstring(badges_of(results(), None)["verify-level-3.svg"])  # noqa: S314 - our own
+    picture = ElementTree.fromstring(badge_files(results(), None)["verify-level-3.svg"])  # noqa: S314 - our own
 
     space = "{http://www.w3.org/2000/svg}"
     assert picture.tag == f"{space}svg"
@@ -363,7 +363,7 @@ def test_a_badge_is_an_svg_with_its_text() -> None:
 
 
 def test_a_level_that_was_not_requested_has_no_badge() -> None:
-    files = badges_of(results(), frozenset({3}))
+    files = badge_files(results(), frozenset({3}))
 
     assert [name for name in files if name.endswith(".json")] == [
         "canonicalize.json",

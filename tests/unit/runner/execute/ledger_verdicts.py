@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from forum_conformance.judge import judge
-from forum_conformance.report import document_of
+from forum_conformance.report import report_document
 from forum_runner.ledger.source import ledger_at
 from forum_runner.ledger.verification.verifier import verify
 
@@ -17,7 +17,7 @@ def runner_verdict(directory: Path) -> LedgerVerdict:
 
 
 def judge_verdict(directory: Path) -> LedgerVerdict:
-    return _verdict_of(document_of(judge(directory)))
+    return _verdict_of(report_document(judge(directory)))
 
 
 def verdicts(directory: Path) -> dict[str, LedgerVerdict]:
