@@ -13,6 +13,7 @@ import pytest
 
 from forum_conformance.judge import OutsideEvidence, judge
 from forum_conformance.mutation.engine import CAUGHT, Mutant, mutants
+from forum_conformance.report import report_document
 from forum_runner.api import TrustedReferences
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.source import ledger_at
