@@ -13,11 +13,11 @@ from vector_generator.vector_files import (
     VECTORS,
     BadVector,
     belongs_to_vectors,
+    check_vectors,
     files_of,
     manifest_of,
     read_cases,
     read_set,
-    refuse_bad,
     write_set,
 )
 
@@ -38,12 +38,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def generate(areas: Sequence[str], existing: dict[str, bytes]) -> dict[str, bytes]:
-    """The files of all vectors, with these areas regenerated and the others unchanged."""
+    """The files of all vectors: those of `areas` are generated, the others are taken from `existing`."""
     files = {path: data for path, data in existing.items() if not _is_generated(path, areas, existing)}
     with ForumProgram() as forum:
         for area in areas:
             vectors = vectors_of(area, forum)
-            refuse_bad(area, vectors, read_cases(files))
+            check_vectors(area, vectors, read_cases(files))
             files |= files_of(vectors)
     return dict(sorted(files.items()))
 

@@ -9,7 +9,7 @@ _REQUIREMENT = re.compile(r"^\*\*([A-Z]+-[A-Z]+-[0-9]{3})\*\* ", re.MULTILINE)
 
 
 def requirements() -> dict[str, list[str]]:
-    """The ids of each page that has any, in the page's order."""
+    """The requirement ids of each page, in the order of the page. Pages without requirements are omitted."""
     pages = sorted(SPECIFICATION.glob("*.md"))
-    found = {page.name: _REQUIREMENT.findall(page.read_text(encoding="utf-8")) for page in pages}
-    return {page: ids for page, ids in found.items() if ids}
+    ids_by_page = {page.name: _REQUIREMENT.findall(page.read_text(encoding="utf-8")) for page in pages}
+    return {page: ids for page, ids in ids_by_page.items() if ids}

@@ -1,15 +1,18 @@
-"""Requirements without vectors, or without negative vectors, with the reason for each."""
+"""Requirements without vectors, or without positive or negative vectors, each with the reason."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Lack = Literal["any", "positive", "negative"]
+MissingVectors = Literal["any", "positive", "negative"]
 
 
 @dataclass(frozen=True, slots=True)
 class Uncovered:
-    lacks: Lack
+    """Requirements that have no vectors, or none of one type, for the same reason."""
+
+    lacks: MissingVectors
+    """`any` if there are no vectors at all."""
     requirements: str
     """The ids, separated by spaces."""
     reason: str
@@ -69,8 +72,3 @@ UNCOVERED: Iterable[Uncovered] = (
         "a program under test answers with a verdict; the suite does not see the exit code of the command",
     ),
 )
-
-
-def lacking(lack: Lack) -> dict[str, str]:
-    """The reason for each requirement that lacks such vectors."""
-    return {id_: entry.reason for entry in UNCOVERED if entry.lacks == lack for id_ in entry.requirements.split()}

@@ -20,6 +20,7 @@ CASE = "case.json"
 _ID = re.compile(r"[a-z]+/[a-z0-9]+(-[a-z0-9]+)*")
 # Names that every file system preserves: Windows and macOS allow fewer characters and ignore case.
 _FILE = re.compile(r"[A-Za-z0-9_.#+-]+(/[A-Za-z0-9_.#+-]+)*")
+# The members of a request that name a file or a directory of the vector.
 _PATHS = ("input", "root", "inputs", "checkpoint", "key", "pin", "script", "base", "cache", "before")
 
 
@@ -35,7 +36,7 @@ def is_negative(case: Mapping[str, Any]) -> bool:
     return is_negative_case(case["role"], case["request"], case["expected"])
 
 
-def parse_case(vector: Vector) -> dict[str, Any]:
+def case_document(vector: Vector) -> dict[str, Any]:
     """The content of `case.json`, without empty members."""
     case = {
         "id": vector.id,
@@ -53,40 +54,40 @@ def parse_case(vector: Vector) -> dict[str, Any]:
 
 
 def files_of(vectors: Iterable[Vector]) -> dict[str, bytes]:
-    """Every file of the vectors by its path in the set."""
+    """The files of the vectors, by path: `case.json` and the vector's other files."""
     files: dict[str, bytes] = {}
     for vector in vectors:
-        text = json.dumps(parse_case(vector), indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(case_document(vector), indent=2, ensure_ascii=False) + "\n"
         files[f"{vector.id}/{CASE}"] = text.encode()
         files |= {f"{vector.id}/{name}": data for name, data in vector.files.items()}
     return files
 
 
-def refuse_bad(area: str, vectors: Iterable[Vector], other_cases: Mapping[str, Mapping[str, Any]]) -> None:
+def check_vectors(area: str, vectors: Iterable[Vector], other_cases: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise BadVector for the first invalid vector. `other_cases` are the cases of the other areas."""
     cases = dict(other_cases)
     vectors = list(vectors)
     for vector in vectors:
         if vector.id in cases:
             raise BadVector(vector.id, "two vectors have this id")
-        cases[vector.id] = parse_case(vector)
-    known = {id_ for ids in requirements().values() for id_ in ids}
+        cases[vector.id] = case_document(vector)
+    specified = {id_ for ids in requirements().values() for id_ in ids}
     for vector in vectors:
         if not _ID.fullmatch(vector.id) or not vector.id.startswith(f"{area}/"):
             raise BadVector(vector.id, f"the id must have the form '{area}/lower-case-name'")
-        _refuse_bad_requirements(vector, known)
-        _refuse_bad_origin(vector, cases)
-        _refuse_bad_files(vector)
+        _check_requirements(vector, specified)
+        _check_origin(vector, cases)
+        _check_files(vector)
 
 
-def _refuse_bad_requirements(vector: Vector, known: set[str]) -> None:
+def _check_requirements(vector: Vector, specified: set[str]) -> None:
     if not vector.requirements:
-        raise BadVector(vector.id, "no requirement is given")
-    if unknown := sorted(set(vector.requirements) - known):
+        raise BadVector(vector.id, "it names no requirement")
+    if unknown := sorted(set(vector.requirements) - specified):
         raise BadVector(vector.id, f"docs/spec has no requirement {', '.join(unknown)}")
 
 
-def _refuse_bad_origin(vector: Vector, cases: Mapping[str, Mapping[str, Any]]) -> None:
+def _check_origin(vector: Vector, cases: Mapping[str, Mapping[str, Any]]) -> None:
     if (vector.derived_from is None) != (vector.mutation is None):
         raise BadVector(vector.id, "only one of 'derived_from' and 'mutation' is given")
     if vector.derived_from is None:
@@ -98,7 +99,7 @@ def _refuse_bad_origin(vector: Vector, cases: Mapping[str, Mapping[str, Any]]) -
         raise BadVector(vector.id, f"'{vector.derived_from}' is not a positive vector of the set")
 
 
-def _refuse_bad_files(vector: Vector) -> None:
+def _check_files(vector: Vector) -> None:
     for name in vector.files:
         if not _FILE.fullmatch(name) or name == CASE or ".." in name.split("/"):
             raise BadVector(vector.id, f"'{name}' is not a valid file name")
@@ -115,9 +116,9 @@ def _refuse_bad_files(vector: Vector) -> None:
 def read_set(folder: Path) -> dict[str, bytes]:
     """Every file of the vectors except the manifest, by path."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
-    found.pop(MANIFEST, None)
-    return found
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    files.pop(MANIFEST, None)
+    return files
 
 
 def read_cases(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
@@ -127,7 +128,7 @@ def read_cases(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
 
 
 def belongs_to_vectors(path: str, files: Mapping[str, bytes]) -> bool:
-    """Whether a file is in a vector's directory; others (a README, test data) are left alone."""
+    """Whether a file is in a vector's directory. The generator does not touch other files, such as a README."""
     area, _, rest = path.partition("/")
     return f"{area}/{rest.partition('/')[0]}/{CASE}" in files
 

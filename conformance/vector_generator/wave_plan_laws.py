@@ -38,17 +38,17 @@ def violations(data: bytes, bundle: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def waves_of(plan: Json) -> list[list[str]]:
-    """The waves that COMPILE-LAYER-001 and 002 require."""
+    """The waves that COMPILE-LAYER-001 and 002 require; empty if the tasks form a cycle."""
     tasks: Json = plan["tasks"]
     needs = {id_: set(dependencies(task)) for id_, task in tasks.items()}
-    level: dict[str, int] = {}
-    while len(level) < len(tasks):
-        ready = [id_ for id_ in tasks if id_ not in level and needs[id_] <= level.keys()]
+    layer_of: dict[str, int] = {}
+    while len(layer_of) < len(tasks):
+        ready = [id_ for id_ in tasks if id_ not in layer_of and needs[id_] <= layer_of.keys()]
         if not ready:
             return []
-        level |= {id_: 1 + max((level[other] for other in needs[id_]), default=-1) for id_ in ready}
+        layer_of |= {id_: 1 + max((layer_of[other] for other in needs[id_]), default=-1) for id_ in ready}
     size = plan["policy"]["max_parallel"]
-    layers = (sorted(id_ for id_ in tasks if level[id_] == number) for number in range(max(level.values()) + 1))
+    layers = (sorted(id_ for id_ in tasks if layer_of[id_] == number) for number in range(max(layer_of.values()) + 1))
     return [layer[start : start + size] for layer in layers for start in range(0, len(layer), size)]
 
 
@@ -78,9 +78,9 @@ def _digest_violations(plan: Json, bundle: Mapping[str, bytes]) -> Iterator[str]
         yield "COMPILE-WRITE-002: the digest does not match the document"
     if any(name != _digest(rfc8785.dumps(schema)) for name, schema in plan["schemas"].items()):
         yield "COMPILE-WRITE-003: the key of a schema is not its digest"
-    read = {**bundle, **{name: path.read_bytes() for name, path in DEFAULT_FILES.items()}}
+    files = {**bundle, **{name: path.read_bytes() for name, path in DEFAULT_FILES.items()}}
     for file in plan["bundle"]:
-        data = read.get(file["path"])
+        data = files.get(file["path"])
         if data is None or (file["digest"], file["bytes"]) != (_digest(data), len(data)):
             yield f"COMPILE-WRITE-002: '{file['path']}' is not a file of the bundle"
 
@@ -91,7 +91,7 @@ def _reference_violations(plan: Json) -> Iterator[str]:
     for task in tasks.values():
         values += [condition["from"] for condition in task.get("when", [])]
     referenced = {name for task in tasks.values() for name in dependencies(task)} | {
-        n for value in values for n in sources(value)
+        name for value in values for name in sources(value)
     }
     if not referenced <= tasks.keys():
         yield "COMPILE-LAYER-003: a reference to a task that does not exist"
@@ -131,7 +131,9 @@ def _texts(task: Json) -> Iterator[list[Any]]:
 
 def _is_normalized(parts: list[Any]) -> bool:
     pairs = pairwise(parts)
-    return "" not in parts and not any(isinstance(one, str) and isinstance(two, str) for one, two in pairs)
+    return "" not in parts and not any(
+        isinstance(part, str) and isinstance(following, str) for part, following in pairs
+    )
 
 
 def _sorting_violations(plan: Json) -> Iterator[str]:

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from vector_generator.vector import Vector
-from vector_generator.vector_files import BadVector, files_of, manifest_of, parse_case, read_set, refuse_bad, write_set
+from vector_generator.vector_files import (
+    BadVector,
+    case_document,
+    check_vectors,
+    files_of,
+    manifest_of,
+    read_set,
+    write_set,
+)
 
 POSITIVE = Vector(
     id="canonical/one",
@@ -31,13 +39,13 @@ STOPPED = {"verdict": "valid", "status": "stopped", "output": "output.json"}
 
 
 def test_a_positive_vector_and_its_mutation_are_accepted() -> None:
-    refuse_bad("canonical", [POSITIVE, NEGATIVE], {})
+    check_vectors("canonical", [POSITIVE, NEGATIVE], {})
 
 
 def test_a_mutation_of_a_vector_in_another_area_is_accepted() -> None:
     other = replace(NEGATIVE, id="proofs/two")
 
-    refuse_bad("proofs", [other], {POSITIVE.id: parse_case(POSITIVE)})
+    check_vectors("proofs", [other], {POSITIVE.id: case_document(POSITIVE)})
 
 
 @pytest.mark.parametrize(
@@ -46,7 +54,7 @@ def test_a_mutation_of_a_vector_in_another_area_is_accepted() -> None:
         ([POSITIVE, POSITIVE], "two vectors have this id"),
         ([replace(POSITIVE, id="canonical/One")], "the id must have the form 'canonical/lower-case-name'"),
         ([replace(POSITIVE, id="proofs/one")], "the id must have the form 'canonical/lower-case-name'"),
-        ([replace(POSITIVE, requirements=())], "no requirement is given"),
+        ([replace(POSITIVE, requirements=())], "it names no requirement"),
         ([replace(POSITIVE, requirements=("LEDGER-LINE-999",))], "docs/spec has no requirement LEDGER-LINE-999"),
         ([NEGATIVE], "'canonical/one' is not a positive vector of the set"),
         (
@@ -77,7 +85,7 @@ def test_a_mutation_of_a_vector_in_another_area_is_accepted() -> None:
 )
 def test_a_bad_vector_is_refused(vectors: list[Vector], problem: str) -> None:
     with pytest.raises(BadVector) as refused:
-        refuse_bad("canonical", vectors, {})
+        check_vectors("canonical", vectors, {})
 
     assert str(refused.value).partition(": ")[2] == problem
 
