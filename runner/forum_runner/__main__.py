@@ -1,10 +1,11 @@
-"""The entry point of `forum`, which can be interrupted while the command line loads."""
+"""The entry point of `forum`. An interrupt while the command line loads exits without a traceback."""
 
 from __future__ import annotations
 
 import sys
 from typing import NoReturn
 
+# `ExitCode.INTERRUPTED`, repeated here because importing it could be interrupted, too.
 _INTERRUPTED = 130
 
 

@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from forum_runner.app.record_import import ImportResult
     from forum_runner.app.replay import ReplayReport
     from forum_runner.app.run_handle import FinishedRun, RunHandle
-    from forum_runner.app.verification import RedactionResult, VerifiedProof
+    from forum_runner.app.verification import RedactionResult
     from forum_runner.app.workflows import Compiled, Drawing
     from forum_runner.explanations import Explanation
     from forum_runner.graph import GraphFormat
     from forum_runner.history.difference import RunDifference
     from forum_runner.importing.parsed_source import ImportFormat
     from forum_runner.ledger.note import VerifierKey
+    from forum_runner.ledger.proof import ProofReport
     from forum_runner.ledger.selection import Selection
     from forum_runner.ledger.trace import TracedEntry
     from forum_runner.ledger.verification.report import VerifyReport
@@ -217,7 +218,7 @@ def verify(
 
 
 @file_errors()
-def verify_proof(workspace: Workspace, proof: Path, trusted: TrustedReferences = _NO_REFERENCES) -> VerifiedProof:
+def verify_proof(workspace: Workspace, proof: Path, trusted: TrustedReferences = _NO_REFERENCES) -> ProofReport:
     """Checks a proof without its ledger."""
     from forum_runner.app.verification import verify_proof as verify_proof_file
 

@@ -23,7 +23,9 @@ def canonical(value: Any) -> bytes:
     try:
         if _is_plain(value):
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        return _encode_with_reference(value)
+        import rfc8785
+
+        return rfc8785.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise CanonicalError(f"value has no canonical form: {error}") from error
 
@@ -41,7 +43,7 @@ def _is_plain(value: Any, remaining_depth: int = MAX_DEPTH) -> bool:
     """Whether orjson and RFC 8785 agree: no floats, integers in range, ASCII keys.
 
     orjson sorts keys by code point, RFC 8785 by UTF-16 code unit; floats differ in their exponents. Raises DepthError
-    for a value that is nested too deep or contains itself.
+    for a value that is nested too deeply or contains itself.
     """
     kind = type(value)
     if kind is str or kind is bool or value is None or (kind is int and -MAX_INTEGER <= value <= MAX_INTEGER):
@@ -55,14 +57,8 @@ def _is_plain(value: Any, remaining_depth: int = MAX_DEPTH) -> bool:
     else:
         return False
     if not remaining_depth:
-        raise DepthError(f"value has no canonical form: it is nested more than {MAX_DEPTH} deep")
+        raise DepthError(f"value has no canonical form: it is nested more than {MAX_DEPTH} levels deep")
     for item in items:
         if type(item) is not str and not _is_plain(item, remaining_depth - 1):
             is_plain = False
     return is_plain
-
-
-def _encode_with_reference(value: Any) -> bytes:
-    import rfc8785
-
-    return rfc8785.dumps(value)

@@ -23,13 +23,9 @@ def read_json_text(text: str) -> Any:
 def without_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise RepeatedKeyError(_first_repeated(pairs))
+        counts = Counter(key for key, _ in pairs)
+        raise RepeatedKeyError(next(key for key, count in counts.items() if count > 1))
     return members
-
-
-def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
-    counts = Counter(key for key, _ in pairs)
-    return next(key for key, count in counts.items() if count > 1)
 
 
 def refuse_constant(name: str) -> NoReturn:

@@ -11,6 +11,7 @@ from forum_runner.report import Report
 if TYPE_CHECKING:
     from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
+# The seq, time, kind and data of an entry, as in `Observer.entry`.
 ObservedEntry = tuple[int, int, str, Mapping[str, Any]]
 
 

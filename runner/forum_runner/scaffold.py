@@ -1,4 +1,4 @@
-"""Writes the files of a first workflow, and the schemas for an editor."""
+"""Writes a starter workflow, and JSON schemas for editor support."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MANIFEST_SCHEMAS = ("manifest", "plan", "policy", "roster", "script", "types", 
 
 
 def write_scaffold(folder: Path) -> list[Path]:
-    """Writes a first workflow and its schemas: all files, or none if one of them exists."""
+    """Writes a starter workflow and its schemas: all files, or none if one of them exists."""
     template = resources.manifest(_TEMPLATE)
     contents = {folder / item.name: item.read_bytes() for item in sorted(template.iterdir(), key=lambda i: i.name)}
     contents[folder / ".forum" / ".gitignore"] = b"runs/\ncache/\n"

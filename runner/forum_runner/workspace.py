@@ -33,14 +33,15 @@ class Workspace:
         return cls(Path(root).absolute())
 
     @overload
-    def path(self, given: Path | str) -> Path: ...
+    def path(self, path: Path | str) -> Path: ...
 
     @overload
-    def path(self, given: Path | str | None) -> Path | None: ...
+    def path(self, path: Path | str | None) -> Path | None: ...
 
-    def path(self, given: Path | str | None) -> Path | None:
-        return None if given is None else self.root / given
+    def path(self, path: Path | str | None) -> Path | None:
+        """Resolves a path against the root."""
+        return None if path is None else self.root / path
 
-    def file(self, given: Path) -> Path:
+    def file(self, path: Path) -> Path:
         """Like `path`, except that `-` remains `-`: standard input or output."""
-        return given if str(given) == "-" else self.root / given
+        return path if str(path) == "-" else self.root / path

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from forum_runner.errors import UsageError
 
+# The name of a temporary file: `.`, the name of the target, and the eight random characters of `mkstemp`.
 _LEFTOVER = re.compile(r"[.](.+)[.][a-z0-9_]{8}", re.DOTALL)
 
 
 def write_file(path: Path, data: bytes, protected: Iterable[Path] = ()) -> None:
     """Writes a temporary file, syncs it and renames it. After a crash, the path has either the old or the new content.
 
-    Follows links. Refuses to overwrite the files in `protected`.
+    If the path is a link, its target is written. Refuses to overwrite the files in `protected`.
     """
     target = path.resolve()
     if any(target == file.resolve() for file in protected):
@@ -46,9 +47,9 @@ def _write(path: Path, data: bytes) -> None:
         return
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with os.fdopen(fd, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
@@ -62,11 +63,11 @@ def _write(path: Path, data: bytes) -> None:
 
 def sync_directory(directory: Path) -> None:
     """Makes the creation and renaming of files in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(handle)
+        os.fsync(fd)
     finally:
-        os.close(handle)
+        os.close(fd)
 
 
 def _umask() -> int:

@@ -158,14 +158,10 @@ def _find_gate(directory: Path, task: str, context: RunContext) -> PendingGate:
 
 
 def _pending_gates(directory: Path, history: RunHistory, context: RunContext) -> tuple[PendingGate, ...]:
-    now_us = _now_us(history)
+    # The clock of a deterministic run stops with its last entry.
+    is_deterministic = history.opened is not None and history.opened.data.get("mode") == DETERMINISTIC
+    now_us = read_time(history.last.at) if is_deterministic and history.last is not None else wall_clock()
     return tuple(
         replace(gate, is_expired=gate.deadline is not None and read_time(gate.deadline) <= now_us)
         for gate in read_pending_gates(directory, history, context)
     )
-
-
-def _now_us(history: RunHistory) -> int:
-    """The current time, which in a deterministic run is the time of the last entry."""
-    is_deterministic = history.opened is not None and history.opened.data.get("mode") == DETERMINISTIC
-    return read_time(history.last.at) if is_deterministic and history.last is not None else wall_clock()

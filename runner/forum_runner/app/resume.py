@@ -57,18 +57,12 @@ def find_run(source: LedgerSource) -> FoundRun:
     A ledger with a seal or a checkpoint is verified here, and any other when it is opened, in the pass that restores
     its state.
     """
-    directory, status = _verify_if_needed(source)
+    directory, status = source.directory, None
+    if directory is None or not (directory / BODIES).is_file() or _has_seal_or_checkpoint(directory):
+        directory, report = verify_run(source, "resuming needs the run directory")
+        status = report.status
     check_has_entry(directory)
     return FoundRun(directory, read_run_start(directory), status)
-
-
-def _verify_if_needed(source: LedgerSource) -> tuple[Path, str | None]:
-    """The run directory, and the status of the run's seal."""
-    directory = source.directory
-    if directory is not None and (directory / BODIES).is_file() and not _has_seal_or_checkpoint(directory):
-        return directory, None
-    directory, report = verify_run(source, "resuming needs the run directory")
-    return directory, report.status
 
 
 def _has_seal_or_checkpoint(directory: Path) -> bool:

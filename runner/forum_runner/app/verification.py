@@ -11,6 +11,7 @@ from forum_runner.app.requests import RedactionRequest, TrustedReferences, check
 from forum_runner.errors import UsageError
 from forum_runner.ledger.checkpoint import PIN, Checkpoint, open_checkpoint
 from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS
+from forum_runner.ledger.proof import ProofReport, check_proof
 from forum_runner.ledger.recognition import has_ledger_name, run_directory
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import LedgerFinding, Level, UnwrittenPinError, Verdict, VerifyReport
@@ -78,28 +79,13 @@ def _request(source: LedgerSource, trusted: TrustedReferences, levels: frozenset
     return VerifyRequest(levels, expected, trusted.head, faults, key=directory_key)
 
 
-def verify_proof(path: Path, trusted: TrustedReferences) -> VerifiedProof:
-    from forum_runner.ledger.proof import check_proof
-
+def verify_proof(path: Path, trusted: TrustedReferences) -> ProofReport:
     key = read_verifier_key(trusted.key) if trusted.key else None
     checkpoint = read_bytes(trusted.checkpoint, _MAX_FILE_BYTES) if trusted.checkpoint else None
     pin = read_pin(trusted.pin) if trusted.pin else None
     if trusted.pin is not None and pin is None:
         raise UsageError(f"cannot compare the proof with the pin: there is no pin '{trusted.pin}'")
-    report = check_proof(read_bytes(path, _MAX_FILE_BYTES), checkpoint=checkpoint, key=key, pin=pin)
-    is_vouched = not report.findings and (key is not None or checkpoint is not None or pin is not None)
-    claim = report.proof.claim() if report.proof is not None else None
-    return VerifiedProof(report.verdict, claim, is_vouched, report.findings)
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedProof:
-    """The result of checking a proof. `is_vouched`: a trusted checkpoint, key or pin confirms the root of the proof."""
-
-    verdict: Verdict
-    claim: str | None
-    is_vouched: bool
-    findings: tuple[LedgerFinding, ...]
+    return check_proof(read_bytes(path, _MAX_FILE_BYTES), checkpoint=checkpoint, key=key, pin=pin)
 
 
 @dataclass(frozen=True, slots=True)

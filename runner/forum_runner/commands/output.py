@@ -1,4 +1,4 @@
-"""Prints text for people and UTF-8 for programs. A reader may close the stream early."""
+"""Prints text for people and UTF-8 for programs. If the reader closes the stream early, the rest is discarded."""
 
 from __future__ import annotations
 
@@ -43,12 +43,7 @@ def echo_err(text: str, *, newline: bool = True, color: bool = False) -> None:
 
 def write_document(data: str | bytes) -> None:
     """Prints a document for programs on standard output, in UTF-8 regardless of the locale."""
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data.encode() if isinstance(data, str) else data)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        discard(sys.stdout)
+    write_parts([data.encode() if isinstance(data, str) else data])
 
 
 def write_json(document: Any) -> None:
@@ -59,8 +54,12 @@ def write_json(document: Any) -> None:
 
 
 def write_parts(parts: Iterable[str | bytes], *, is_live: bool = False) -> bool:
-    """Writes parts, and flushes each one if the output is live. Returns False if the reader closed the stream."""
+    """Writes parts, and flushes each one if the output is live. Returns False if the reader closed the stream.
+
+    Strings are for people, in the encoding of the locale. Bytes are written unchanged.
+    """
     try:
+        sys.stdout.flush()
         for part in parts:
             if isinstance(part, str):
                 sys.stdout.write(part)
@@ -108,7 +107,7 @@ def wants_color(stream: TextIO) -> bool:
 
 
 def discard(stream: TextIO) -> None:
-    """Discards all further output, so that the command still ends with its own exit code."""
+    """Discards the rest of the output, so that the command still ends with its own exit code."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, stream.fileno())
     os.close(devnull)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,10 +107,7 @@ def _verify_proof(path: Path, trusted: TrustedReferences, *, as_json: bool) -> i
 
     report = api.verify_proof(WORKSPACE, path, trusted)
     if as_json:
-        findings = [
-            {"code": item.code, "level": item.level, "seq": item.seq, "sentence": item.sentence}
-            for item in report.findings
-        ]
+        findings = [{"code": item.code, "level": item.level, **asdict(item)} for item in report.findings]
         facts = {"verdict": str(report.verdict), "claim": report.claim, "vouched": report.is_vouched}
         write_json({**facts, "findings": findings})
         return report.verdict.exit_code

@@ -8,9 +8,9 @@ from typing import Any
 
 from forum_runner.conformance import roles
 from forum_runner.conformance.run_role import answer_run_request
-from forum_runner.conformance.suite_request import PROTOCOL, ROLES, MalformedRequestError, SuiteRequest, read_request
+from forum_runner.conformance.suite_request import PROTOCOL, ROLES, SuiteRequest, read_request
 
-__all__ = ["ROLES", "MalformedRequestError", "SuiteRequest", "answer", "read_request"]
+__all__ = ["ROLES", "SuiteRequest", "answer", "read_request"]
 
 _ANSWERS: dict[str, Callable[[SuiteRequest], Any]] = {
     "canonicalize": roles.canonicalize,

@@ -15,17 +15,10 @@ from forum_runner.workspace import Workspace
 
 PROTOCOL = 1
 ROLES = ("canonicalize", "compile", "verify", "prove", "run")
-_MAX_REASON = 300
+_MAX_MESSAGE = 300
 _ANY_ID = "any/id"
 # Paths in a request may be relative to the current directory of the program under test.
 WORKSPACE = Workspace(Path())
-
-
-class MalformedRequestError(UsageError):
-    """The input is not a request of this protocol."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"invalid request: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +67,7 @@ def read_request(data: bytes, role: str | None = None) -> SuiteRequest:
         document = read_json_text(data.decode())
         json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise MalformedRequestError(f"not a single JSON value in UTF-8, or a key is repeated ({error})") from error
+        raise UsageError(f"invalid request: not one JSON value in UTF-8, or a key is repeated ({error})") from error
     requested = document.get("role") if isinstance(document, dict) else None
     if role is None and isinstance(requested, str) and requested not in ROLES:
         return SuiteRequest(requested, document)
@@ -83,7 +76,7 @@ def read_request(data: bytes, role: str | None = None) -> SuiteRequest:
     checked = {**document, "id": _ANY_ID} if has_id else document
     for violation in validator("conformance-request").iter_errors(checked):
         place = "".join(f"/{step}" for step in violation.instance_path)
-        raise MalformedRequestError(f"{place or 'the object'}: {violation.message}"[:_MAX_REASON])
+        raise UsageError(f"invalid request: {place or 'the object'}: {violation.message}"[:_MAX_MESSAGE])
     if role is not None and requested != role:
-        raise MalformedRequestError(f"its role is '{requested}', but the program was started for '{role}'")
+        raise UsageError(f"invalid request: its role is '{requested}', but the program was started for '{role}'")
     return SuiteRequest(document["role"], document)

@@ -162,10 +162,18 @@ def _line(document: Mapping[str, Any]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ProofReport:
-    """The result of checking a proof. `proof` is None if the document is malformed."""
+    """The result of checking a proof. `proof` is None if the document is malformed.
+
+    `is_vouched`: a trusted checkpoint, key or pin confirms the root of the proof.
+    """
 
     proof: Proof | None
     findings: tuple[LedgerFinding, ...]
+    is_vouched: bool = False
+
+    @property
+    def claim(self) -> str | None:
+        return self.proof.claim() if self.proof is not None else None
 
     @property
     def verdict(self) -> Verdict:
@@ -197,7 +205,9 @@ def check_proof(
         findings.append(opened if isinstance(opened, LedgerFinding) else _compare(proof, opened, CHECKPOINT_TEXT))
     if pin is not None:
         findings.append(_compare(proof, pin, PIN))
-    return ProofReport(proof, tuple(filter(None, findings)))
+    found = tuple(filter(None, findings))
+    has_reference = checkpoint is not None or key is not None or pin is not None
+    return ProofReport(proof, found, is_vouched=has_reference and not found)
 
 
 def _compare(proof: Proof, other: Checkpoint, what: str) -> LedgerFinding | None:

@@ -35,15 +35,15 @@ class EntryClock:
         """The rest of a wait, rounded up to a tenth of a second, because a moment passes before it is reported."""
         return max(0, -((self.now_us() - until_us) // 100_000) * 100)
 
-    def long_wait_ms(self, until_us: int, why: str) -> int | None:
+    def long_wait_ms(self, until_us: int, reason: str) -> int | None:
         """The length of a wait to report; None if the wait is short, or was reported already."""
         wait_ms = self.wait_ms(until_us)
-        if self._last_reported == (until_us, why) or wait_ms < _MIN_WAIT_MS:
+        if self._last_reported == (until_us, reason) or wait_ms < _MIN_WAIT_MS:
             return None
-        self._last_reported = (until_us, why)
+        self._last_reported = (until_us, reason)
         return wait_ms
 
 
-def wait_text(milliseconds: int, why: str) -> str:
+def wait_text(milliseconds: int, reason: str) -> str:
     """Describes a wait: `waiting 4.0s: retry of draft`."""
-    return f"waiting {duration(milliseconds)}: {clip(why)}"
+    return f"waiting {duration(milliseconds)}: {clip(reason)}"

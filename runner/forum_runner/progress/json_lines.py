@@ -47,10 +47,10 @@ class JsonProgress(RunDisplay):
         self._time.set(at_us)
         self._write({"seq": seq, "at": written_time(at_us), "kind": kind, "data": data})
 
-    def waiting(self, until_us: int, why: str) -> None:
-        wait_ms = self._time.long_wait_ms(until_us, why)
+    def waiting(self, until_us: int, reason: str) -> None:
+        wait_ms = self._time.long_wait_ms(until_us, reason)
         if wait_ms is not None:
-            self.event("waiting", until=written_time(until_us), wait_ms=wait_ms, why=why)
+            self.event("waiting", until=written_time(until_us), wait_ms=wait_ms, why=reason)
 
     def stopping(self) -> None:
         self.event("stopping")

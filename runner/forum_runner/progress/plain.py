@@ -38,10 +38,10 @@ class PlainProgress(RunDisplay):
             state = data.get("state", data.get("status"))
             self._write(lines, STATE_COLORS.get(state) if self._color and isinstance(state, str) else None)
 
-    def waiting(self, until_us: int, why: str) -> None:
-        wait_ms = self._time.long_wait_ms(until_us, why)
+    def waiting(self, until_us: int, reason: str) -> None:
+        wait_ms = self._time.long_wait_ms(until_us, reason)
         if wait_ms is not None:
-            self._write([wait_text(wait_ms, why)], at_us=self._time.now_us())
+            self._write([wait_text(wait_ms, reason)], at_us=self._time.now_us())
 
     def stopping(self) -> None:
         self._write([STOPPING], at_us=self._time.now_us())

@@ -81,9 +81,9 @@ class TerminalProgress(RunDisplay):
                 lines = self._view.lines(*applied)
                 self._events += (RecentEvent(line, state if isinstance(state, str) else None) for line in lines)
 
-    def waiting(self, until_us: int, why: str) -> None:
+    def waiting(self, until_us: int, reason: str) -> None:
         with self._lock:
-            self._wait = (until_us, why)
+            self._wait = (until_us, reason)
 
     def stopping(self) -> None:
         with self._lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -18,8 +18,12 @@ from forum_runner.report.paint import painted
 from forum_runner.report.summary_text import end_text
 from forum_runner.report.table import table
 
+T = TypeVar("T")
 Row = tuple[str, str, str, str]
 _MAX_ROWS = 200
+_MAX_FACTS = 20
+# Data nested deeper than this is compared as JSON.
+_MAX_DEPTH = 4
 _ABSENT = "-"
 
 
@@ -45,10 +49,7 @@ def render_difference(difference: RunDifference, *, color: bool) -> Iterator[str
 
 def difference_rows(difference: RunDifference) -> Iterator[Row]:
     """The facts that differ between the two runs, including how long they took."""
-    for label, read in _RUN_FACTS.items():
-        left, right = read(difference.left), read(difference.right)
-        if left != right:
-            yield "run", label, left, right
+    yield from _changed("run", _RUN_FACTS, difference.left, difference.right)
     left_tasks, right_tasks = difference.left.tasks, difference.right.tasks
     for task in {**left_tasks, **right_tasks}:
         yield from _task_rows(task, left_tasks.get(task), right_tasks.get(task))
@@ -75,12 +76,12 @@ def _divergence(divergence: RunDivergence, color: bool) -> Iterator[str]:
     yield painted(f"first divergence: {location}", color, bold=True)
     for side, entry in (("A", divergence.left), ("B", divergence.right)):
         yield f"  {side} {log_line(entry, color=color) if entry else 'no further entry'}"
-    for name, left, right in changed_facts(divergence)[:20]:
+    for name, left, right in changed_facts(divergence)[:_MAX_FACTS]:
         yield f"    {clip(name)}: {clip(left, 80)} | {clip(right, 80)}"
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    if type(value) is dict and value and path.count(".") < 3:
+    if type(value) is dict and value and path.count(".") < _MAX_DEPTH - 1:
         for name, item in value.items():
             yield from _leaves(item, f"{path}.{name}" if path else name)
     else:
@@ -91,11 +92,15 @@ def _task_rows(task: str, left: TaskHistory | None, right: TaskHistory | None) -
     name = f"task {clip(task, 80)}"
     if left is None or right is None:
         yield name, "state", left.state if left else _ABSENT, right.state if right else _ABSENT
-        return
-    for label, read in _TASK_FACTS.items():
+    else:
+        yield from _changed(name, _TASK_FACTS, left, right)
+
+
+def _changed(subject: str, facts: Mapping[str, Callable[[T], str]], left: T, right: T) -> Iterator[Row]:
+    for label, read in facts.items():
         values = clip(read(left)), clip(read(right))
         if values[0] != values[1]:
-            yield name, label, *values
+            yield subject, label, *values
 
 
 def _digest(body: Mapping[str, Any] | None) -> str:
@@ -105,12 +110,12 @@ def _digest(body: Mapping[str, Any] | None) -> str:
 
 
 def _opening_fact(name: str) -> Callable[[RunHistory], str]:
-    return lambda history: clip(text(history.opened.data, name) or _ABSENT) if history.opened else _ABSENT
+    return lambda history: text(history.opened.data, name) or _ABSENT if history.opened else _ABSENT
 
 
 def _program(history: RunHistory) -> str:
     implementation = part(history.opened.data, "implementation") if history.opened else {}
-    return clip(f"{text(implementation, 'name')} {text(implementation, 'version')}") if implementation else _ABSENT
+    return f"{text(implementation, 'name')} {text(implementation, 'version')}" if implementation else _ABSENT
 
 
 def _elapsed(history: RunHistory) -> str:

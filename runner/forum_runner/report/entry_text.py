@@ -1,4 +1,4 @@
-"""Entries as text: one table, with one short_digest sentence per kind."""
+"""Describes entries: one table, with one short sentence per kind."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from forum_runner.wave_plan.planned_task import Check
 EDITED = "instruction edited"
 # The kinds of entries that `forum import` writes for the records of another program.
 _IMPORT_PREFIX = "x-import-"
+_ACTOR_NAMES = ("actor", "speaker", "agent", "service")
 _SUBJECT_NAMES = ("kind", "type", "outcome", "name", "session")
 _MAX_LABEL = 80
 _MAX_LINE = 400
@@ -88,7 +89,7 @@ def entry_text(entry: ReadEntry, task: TaskHistory | None = None, context: RunCo
     return clip(describe(_EntryView(entry, task, context or RunContext())), _MAX_LINE)
 
 
-def performer(agent: str | None, adapter: str | None, tier: str | None) -> str:
+def agent_text(agent: str | None, adapter: str | None, tier: str | None) -> str:
     """The agent, its adapter and its tier: `writer via small (cheap)`."""
     via = f" via {clip(adapter, _MAX_LABEL)}" if adapter else ""
     return f"{clip(agent or '', _MAX_LABEL)}{via}{f' ({clip(tier, _MAX_LABEL)})' if tier else ''}"
@@ -111,11 +112,8 @@ def failure_text(entry: ReadEntry) -> str:
 
 
 def _run_opened(view: _EntryView) -> str:
-    plan, origin, imported = (
-        text(view.data, "wave_plan"),
-        text(part(view.data, "from"), "run"),
-        part(view.data, "imported"),
-    )
+    plan, imported = text(view.data, "wave_plan"), part(view.data, "imported")
+    origin = text(part(view.data, "from"), "run")
     plan_text = f"plan {short_digest(plan)}" if plan else "no plan"
     words = [f"opened by {view.implementation}", f"mode {view.label('mode')}", plan_text]
     if imported:
@@ -144,19 +142,16 @@ def _wave_opened(view: _EntryView) -> str:
 
 
 def _task_started(view: _EntryView) -> str:
-    who = performer(text(view.data, "agent"), text(view.data, "adapter"), text(view.data, "tier"))
-    is_retry = view.task is not None and view.task.failure is not None and view.number("attempt") > 1
-    retry = f"retry after: {failure_text(view.task.failure)}" if is_retry and view.task and view.task.failure else ""
+    who = agent_text(text(view.data, "agent"), text(view.data, "adapter"), text(view.data, "tier"))
+    failure = view.task.failure if view.task is not None and view.number("attempt") > 1 else None
+    retry = f"retry after: {failure_text(failure)}" if failure is not None else ""
     return _comma_separated(f"{view.attempt} by {who}", retry)
 
 
 def _task_finished(view: _EntryView) -> str:
-    status = view.label("status")
-    outcome = f"error {failure_text(view.entry)}" if "error" in view.data else status
-    estimated = "(not measured)" if view.data.get("measured") is False else ""
-    return _comma_separated(f"{view.attempt}: {outcome}", usage_text(part(view.data, "usage"))) + (
-        f" {estimated}".rstrip()
-    )
+    outcome = f"error {failure_text(view.entry)}" if "error" in view.data else view.label("status")
+    estimated = " (not measured)" if view.data.get("measured") is False else ""
+    return _comma_separated(f"{view.attempt}: {outcome}", usage_text(part(view.data, "usage"))) + estimated
 
 
 def _task_reused(view: _EntryView) -> str:
@@ -204,9 +199,7 @@ def _verdict_given(view: _EntryView) -> str:
 def _imported_record(view: _EntryView) -> str:
     """The time, actor and subject of an imported record. Each source has its own names for them."""
     at, fault = text(view.data, "time"), text(view.data, "fault")
-    actor, subject = (
-        _first_text(view.data, names) for names in (("actor", "speaker", "agent", "service"), _SUBJECT_NAMES)
-    )
+    actor, subject = _first_text(view.data, _ACTOR_NAMES), _first_text(view.data, _SUBJECT_NAMES)
     words = [f"at {moment(at)}" if at else "", actor, subject, "error" if view.data.get("status") == "error" else ""]
     record = " ".join(word for word in [*words, f"({fault})" if fault else ""] if word)
     return _comma_separated(record, usage_text(view.data))

@@ -23,6 +23,8 @@ _MAX_DETAILS = 200
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
+    """Why a task failed: the kind of its last failure, and one line from its bodies."""
+
     kind: str
     detail: str | None = None
 
@@ -39,10 +41,8 @@ def read_failures(directory: Path, history: RunHistory) -> dict[str, TaskFailure
     ]
     redacted = history.redacted_digests
     with TextReader(directory) as reader:
-        details = [_detail(reader, entry, redacted) for _, entry in failed[:_MAX_DETAILS]]
-    details += [None] * (len(failed) - len(details))
-    pairs = zip(failed, details, strict=True)
-    return {task: TaskFailure(failure_text(entry), detail) for (task, entry), detail in pairs}
+        details = {task: _detail(reader, entry, redacted) for task, entry in failed[:_MAX_DETAILS]}
+    return {task: TaskFailure(failure_text(entry), details.get(task)) for task, entry in failed}
 
 
 def _is_reported(task: TaskHistory, failure: ReadEntry) -> bool:
@@ -52,7 +52,7 @@ def _is_reported(task: TaskHistory, failure: ReadEntry) -> bool:
 def _detail(reader: TextReader, entry: ReadEntry, redacted: Collection[str | None]) -> str | None:
     """The detail of a failure: the last line of stderr if a program exited by itself, otherwise the recorded reason.
 
-    If a program was killed, its stderr is only added, because it does not explain why.
+    If a program was killed, its stderr does not explain why, so it only follows the reason.
     """
     last = _line(reader, part(entry.bodies, "stderr"), redacted, is_last=True)
     if last and text(entry.data, "error") == "exit_status":

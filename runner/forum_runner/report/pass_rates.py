@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from forum_runner.history.run_history import RunHistory
+from forum_runner.history.task_history import TaskHistory
 from forum_runner.manifest.units import counted
 from forum_runner.report import join_lines
 from forum_runner.report.amounts import clip, duration, money
@@ -49,10 +51,13 @@ class PassRate:
     """The pass rate of a task, or of the run as a whole. `states` counts the runs by end state."""
 
     name: str
-    runs: int
     states: Counter[str]
     attempts: Spread
     tokens: Spread
+
+    @property
+    def runs(self) -> int:
+        return self.states.total()
 
     @property
     def passed(self) -> int:
@@ -64,8 +69,13 @@ class PassRate:
         return self.passed * 1000 // self.runs / 10 if self.runs else 0.0
 
     @property
+    def other_states(self) -> dict[str, int]:
+        return {state: number for state, number in sorted(self.states.items()) if state != "passed"}
+
+    @property
     def others(self) -> str:
-        return ", ".join(f"{number:,} {clip(state)}" for state, number in _other_states(self.states).items())
+        """The states of the runs that did not pass: `1 failed, 2 skipped`."""
+        return ", ".join(f"{number:,} {clip(state)}" for state, number in self.other_states.items())
 
     def __str__(self) -> str:
         return f"{self.passed:,} of {self.runs:,} ({self.percent:g}%)"
@@ -102,7 +112,9 @@ class PassRates:
 
 
 def compute_pass_rates(runs: Sequence[RunResult]) -> PassRates:
-    return PassRates(tuple(runs), _overall_rate(runs), tuple(_task_rates(runs)))
+    overall = _pass_rate("run", Counter(run.status for run in runs), [run.history for run in runs])
+    names = {name: None for run in runs for name in run.history.tasks}
+    return PassRates(tuple(runs), overall, tuple(_task_rate(name, runs) for name in names))
 
 
 def labeled_commands(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
@@ -141,28 +153,15 @@ def _run(run: RunResult) -> dict[str, Any]:
     }
 
 
-def _overall_rate(runs: Sequence[RunResult]) -> PassRate:
-    attempts = [run.history.attempts for run in runs]
-    tokens = [run.history.usage.tokens for run in runs]
-    states = Counter(run.status for run in runs)
-    return PassRate("run", len(runs), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
-
-
-def _task_rates(runs: Sequence[RunResult]) -> list[PassRate]:
-    return [_task_rate(name, runs) for name in {name: None for run in runs for name in run.history.tasks}]
-
-
 def _task_rate(name: str, runs: Sequence[RunResult]) -> PassRate:
-    tasks = [run.history.tasks[name] for run in runs if name in run.history.tasks]
-    states = Counter(task.state for task in tasks)
-    if missing := len(runs) - len(tasks):
-        states[NOT_STARTED] = missing
-    attempts, tokens = (task.attempts for task in tasks), (task.usage.tokens for task in tasks)
-    return PassRate(name, len(runs), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
+    tasks = [run.history.tasks.get(name) for run in runs]
+    states = Counter(NOT_STARTED if task is None else task.state for task in tasks)
+    return _pass_rate(name, states, [task for task in tasks if task is not None])
 
 
-def _other_states(states: Counter[str]) -> dict[str, int]:
-    return {state: number for state, number in sorted(states.items()) if state != "passed"}
+def _pass_rate(name: str, states: Counter[str], histories: Sequence[RunHistory | TaskHistory]) -> PassRate:
+    attempts = Spread(tuple(history.attempts for history in histories))
+    return PassRate(name, states, attempts, Spread(tuple(history.usage.tokens for history in histories)))
 
 
 def _row(rate: PassRate) -> tuple[str, ...]:
@@ -174,7 +173,7 @@ def _rate(rate: PassRate) -> dict[str, Any]:
         "passed": rate.passed,
         "of": rate.runs,
         "percent": rate.percent,
-        "otherwise": _other_states(rate.states),
+        "otherwise": rate.other_states,
         "attempts": _spread(rate.attempts),
         "tokens": _spread(rate.tokens),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,9 @@ import orjson
 
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.body_reader import BodyReader
-from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.read_entry import body_reference, part, text
 from forum_runner.report.amounts import clip
+from forum_runner.report.recorded_text import TextReader
 from forum_runner.report.run_context import RunContext
 
 
@@ -42,13 +41,12 @@ def read_pending_gates(directory: Path, history: RunHistory, context: RunContext
     """The pending gates of a run, in the order in which they opened."""
     openings = [task.gate.opened for task in history.open_tasks.values() if task.is_waiting and task.gate is not None]
     gates = []
-    with ExitStack() as stack:
-        reader = _reader(directory, stack) if openings else None
+    with TextReader(directory) as reader:
         for opened in sorted((entry for entry in openings if entry is not None), key=lambda entry: entry.seq):
             body, deadline = part(opened.bodies, "displayed"), text(opened.data, "deadline")
             planned = context.planned_task(opened.task)
             rule = planned.gate if planned is not None else None
-            displayed, is_sensitive = _displayed(reader, body), "salted" in body
+            displayed, is_sensitive = _displayed(reader.archive(), body), "salted" in body
             question = None if is_sensitive or displayed is None else text(displayed, "question")
             planned_question = context.question_of(rule) if rule is not None else ""
             gates.append(
@@ -66,18 +64,11 @@ def read_pending_gates(directory: Path, history: RunHistory, context: RunContext
     return gates
 
 
-def _reader(directory: Path, stack: ExitStack) -> BodyReader | None:
-    try:
-        return BodyReader(stack.enter_context((directory / BODIES).open("rb")))
-    except OSError:
-        return None
-
-
-def _displayed(reader: BodyReader | None, body: Mapping[str, Any]) -> dict[str, Any] | None:
-    if reader is None or text(body, "digest") is None:
+def _displayed(archive: BodyReader | None, body: Mapping[str, Any]) -> dict[str, Any] | None:
+    if archive is None or text(body, "digest") is None:
         return None
     try:
-        displayed = orjson.loads(reader.read(body_reference(body)) or b"null")
+        displayed = orjson.loads(archive.read(body_reference(body)) or b"null")
     except ValueError:
         return None
     return displayed if isinstance(displayed, dict) else None

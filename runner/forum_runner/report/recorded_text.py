@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +20,7 @@ _MAX_BYTES = 1_000_000
 
 
 class TextState(StrEnum):
-    """Whether a text is available. `unread`: its body is too long, or missing as for a ledger without its directory."""
+    """Whether a text is available. `unread`: its body is too long, or missing, as it is without the run directory."""
 
     GIVEN = "given"
     SENSITIVE = "sensitive"
@@ -45,11 +45,11 @@ class RecordedText:
 
 
 class TextReader:
-    """Reads texts from a run's archive, which it opens on first use. Without a `directory`, all texts are unread."""
+    """Reads texts from a run's archive. Without a `directory`, all texts are unread."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
-        self._reader: BodyReader | None = None
+        self._archive: BodyReader | None = None
         self._files = ExitStack()
 
     def __enter__(self) -> Self:
@@ -65,38 +65,33 @@ class TextReader:
 
     def read(self, body: Mapping[str, Any], redacted: Collection[str | None] = ()) -> RecordedText:
         """Reads the text of a body. `redacted` has digests of redacted bodies, whose bytes may still exist briefly."""
-        digest, reader = text(body, "digest"), self._archive()
+        digest, archive = text(body, "digest"), self.archive()
         if digest in redacted:
             return RecordedText(TextState.REDACTED)
-        if digest is None or reader is None:
+        if digest is None or archive is None:
             return RecordedText(TextState.SENSITIVE if "salted" in body else TextState.UNREAD)
-        if reader.locate(f"{REDACTED}/{digest}") is not None:
+        if archive.locate(f"{REDACTED}/{digest}") is not None:
             return RecordedText(TextState.REDACTED)
         if "salted" in body:
             return RecordedText(TextState.SENSITIVE)
         reference = body_reference(body)
-        data = reader.read(reference) if reference.bytes <= _MAX_BYTES else None
+        data = archive.read(reference) if reference.bytes <= _MAX_BYTES else None
         return RecordedText() if data is None else RecordedText(TextState.GIVEN, data.decode(errors="replace"))
 
-    def _archive(self) -> BodyReader | None:
-        if self._reader is None and self._directory is not None:
-            try:
-                self._reader = BodyReader(self._files.enter_context((self._directory / BODIES).open("rb")))
-            except OSError:
-                return None
-        return self._reader
+    def archive(self) -> BodyReader | None:
+        """The archive, opened on first use; None if it cannot be opened."""
+        if self._archive is None and self._directory is not None:
+            with suppress(OSError):
+                self._archive = BodyReader(self._files.enter_context((self._directory / BODIES).open("rb")))
+        return self._archive
 
 
 def read_reasons(directory: Path | None, history: RunHistory) -> dict[str, RecordedText]:
     """Reads the reasons of gate decisions, by task."""
-    decisions = {
-        name: task.gate.decision
-        for name, task in history.tasks.items()
-        if task.gate is not None and task.gate.decision is not None
-    }
+    decisions = {name: task.gate.decision for name, task in history.tasks.items() if task.gate is not None}
     with TextReader(directory) as reader:
         return {
             name: reader.read(decision.reason, history.redacted_digests)
             for name, decision in decisions.items()
-            if decision.reason is not None
+            if decision is not None and decision.reason is not None
         }

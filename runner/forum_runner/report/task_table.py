@@ -10,7 +10,7 @@ from forum_runner.history.task_history import TaskHistory
 from forum_runner.history.usage import UsageTotals
 from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, duration, money
-from forum_runner.report.entry_text import performer
+from forum_runner.report.entry_text import agent_text
 
 HEADING = ("task", "state", "reason", "attempts", "agent", "time", "tokens", "cost")
 RIGHT_ALIGNED = (3, 5, 6, 7)
@@ -37,7 +37,7 @@ def sorted_by_severity(tasks: Iterable[TaskHistory]) -> list[TaskHistory]:
 
 def task_row(task: TaskHistory, *, is_detailed: bool = False) -> tuple[str, ...]:
     """The cells of a task. A detailed row also has the adapter, the tier, and the run of a reused result."""
-    agent = performer(task.agent, task.adapter, task.tier) if is_detailed else task.agent or ""
+    agent = agent_text(task.agent, task.adapter, task.tier) if is_detailed else task.agent or ""
     if task.reused_from is not None:
         agent = f"reused from {task.reused_from}" if is_detailed else "reused"
     elif task.instances is not None:

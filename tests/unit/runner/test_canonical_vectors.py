@@ -199,9 +199,9 @@ def test_the_maximum_depth_does_not_depend_on_the_value(leaf: Any, around: Calla
     deepest = wrapped(leaf, around, MAX_DEPTH)
 
     assert canonical(deepest) == rfc8785.dumps(deepest)
-    with pytest.raises(CanonicalError, match="nested more than 254 deep"):
+    with pytest.raises(CanonicalError, match="nested more than 254 levels deep"):
         canonical(around(deepest))
-    with pytest.raises(CanonicalError, match="nested more than 254 deep"):
+    with pytest.raises(CanonicalError, match="nested more than 254 levels deep"):
         canonical(wrapped(leaf, around, 100_000))
 
 
