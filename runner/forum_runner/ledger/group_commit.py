@@ -22,7 +22,6 @@ class GroupCommit:
         self._writer = writer
         self._waiting: list[asyncio.Future[None]] = []
         self._is_committing = False
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._syncs_each_commit = writer.syncs_each
 
     async def append(
@@ -39,24 +38,20 @@ class GroupCommit:
         if not self._syncs_each_commit:
             self._writer.commit()
             return seq
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
-        committed = self._loop.create_future()
+        committed = asyncio.get_running_loop().create_future()
         self._waiting.append(committed)
         if not self._is_committing:
-            self._commit(self._loop)
+            self._commit()
         await committed
         return seq
 
-    def _commit(self, loop: asyncio.AbstractEventLoop) -> None:
-        commit = loop.run_in_executor(None, self._writer.commit)
+    def _commit(self) -> None:
+        commit = asyncio.get_running_loop().run_in_executor(None, self._writer.commit)
         waiting, self._waiting = self._waiting, []
         self._is_committing = True
-        commit.add_done_callback(partial(self._settle, loop, waiting))
+        commit.add_done_callback(partial(self._settle, waiting))
 
-    def _settle(
-        self, loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]], commit: asyncio.Future[None]
-    ) -> None:
+    def _settle(self, waiting: list[asyncio.Future[None]], commit: asyncio.Future[None]) -> None:
         error = commit.exception()
         for committed in waiting:
             if committed.cancelled():
@@ -66,9 +61,9 @@ class GroupCommit:
             else:
                 committed.set_exception(error)
         # After the woken appenders: their next entries then share one commit.
-        loop.call_soon(self._commit_next, loop)
+        commit.get_loop().call_soon(self._commit_next)
 
-    def _commit_next(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _commit_next(self) -> None:
         self._is_committing = False
         if self._waiting:
-            self._commit(loop)
+            self._commit()

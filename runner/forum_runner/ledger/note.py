@@ -20,6 +20,7 @@ _PRIVATE = "PRIVATE+KEY+"
 _LINE_START = "\N{EM DASH} "
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _KEY_ID = re.compile(r"[0-9a-f]{8}")
+_NAME = re.compile(r"[^\s+\x00-\x1f\ud800-\udfff]+")
 
 
 class MalformedNoteError(ForumError):
@@ -165,7 +166,7 @@ def from_base64(text: str) -> bytes | None:
 def _read_signature(line: str) -> Signature:
     name, _, encoded = line.removeprefix(_LINE_START).partition(" ")
     data = from_base64(encoded)
-    if not line.startswith(_LINE_START) or not _is_name(name) or data is None or len(data) <= _ID_BYTES:
+    if not line.startswith(_LINE_START) or not _NAME.fullmatch(name) or data is None or len(data) <= _ID_BYTES:
         raise MalformedNoteError("a signature line is not an em dash, a key name and base64 (key id and signature)")
     return Signature(name, data[:_ID_BYTES], data[_ID_BYTES:])
 
@@ -184,15 +185,8 @@ def _split_key(text: str) -> tuple[str, bytes, bytes]:
 
 
 def _check_name(name: str) -> None:
-    if not _is_name(name):
+    if not _NAME.fullmatch(name):
         raise MalformedKeyError("a key name cannot be empty, or contain whitespace, control characters or '+'")
-
-
-def _is_name(name: str) -> bool:
-    return bool(name) and not any(
-        character.isspace() or character < " " or character == "+" or "\ud800" <= character <= "\udfff"
-        for character in name
-    )
 
 
 def _to_base64(data: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -28,6 +29,7 @@ from forum_runner.ledger.verification.report import LedgerFindings
 _BUFFER_BYTES = 1 << 20
 _ZEROS = bytes(BLOCK)
 _FOLDERS = (PLAIN, SALTED, REDACTED)
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class UnreadableArchive(Exception):
@@ -57,7 +59,7 @@ def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_s
         raise UnreadableArchive(f"{BODIES} is not a ustar archive from byte {archive.end} on")
     comparison.finish()
     end = comparison.referenced_end
-    if archive.is_torn or comparison.has_unreferenced_tail:
+    if archive.is_torn or comparison.unreferenced:
         findings.add("L310", None, f"{BODIES} has data from byte {end} on that no entry refers to")
     elif is_sealed and not archive.is_ended:
         findings.add("L310", None, f"the ledger is sealed, but {BODIES} lacks the end-of-archive marker")
@@ -70,7 +72,7 @@ def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> b
         return False
     read = stream.read
     for digest, size, is_salted in index.sizes():
-        name = b"%b/%b" % (b"salted" if is_salted else b"sha256", digest.hex().encode())
+        name = f"{SALTED if is_salted else PLAIN}/{digest.hex()}".encode()
         length = size + SALT_BYTES if is_salted else size
         if length > _BUFFER_BYTES or read(BLOCK) != header(name, length):
             return False
@@ -88,7 +90,7 @@ def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> b
 class _Comparison:
     """Compares the members of an archive, in order, with the bodies that entries refer to.
 
-    `referenced_end` is the end of the last member that an entry refers to.
+    `referenced_end` is the end of the last member that an entry refers to; `unreferenced` are the members after it.
     """
 
     def __init__(self, index: BodyIndex, findings: LedgerFindings) -> None:
@@ -98,30 +100,25 @@ class _Comparison:
         self._in_order = 0
         # None, to save memory, as long as the members are in the order in which entries refer to them.
         self._found: dict[bytes, None] | None = None
-        # Members since `referenced_end`.
-        self._unreferenced: list[str] = []
         # Held until the whole archive is read: if it is unreadable, only that is reported.
         self._held = LedgerFindings()
         self._repeated: str | None = None
         self.referenced_end = 0
+        self.unreferenced: list[str] = []
 
     @property
     def is_complete(self) -> bool:
         return (self._in_order if self._found is None else len(self._found)) == len(self._index)
 
-    @property
-    def has_unreferenced_tail(self) -> bool:
-        return bool(self._unreferenced)
-
     def observe(self, member: Member) -> None:
         digest = _named_digest(member)
         first = self._index.first_use(digest) if digest is not None else None
         if digest is None or first is None:
-            self._unreferenced.append(member.name)
+            self.unreferenced.append(member.name)
             return
-        for name in self._unreferenced:
+        for name in self.unreferenced:
             self._held.add("L304", None, f"no entry refers to the member {name!r} of {BODIES}")
-        self._unreferenced.clear()
+        self.unreferenced.clear()
         self.referenced_end = member.end
         if not self._is_new(digest):
             self._repeated = self._repeated or member.named
@@ -182,11 +179,6 @@ class _Comparison:
 
 
 def _named_digest(member: Member) -> bytes | None:
-    folder, _, name = member.name.partition("/")
-    if folder not in _FOLDERS or len(name) != 2 * hashlib.sha256().digest_size:
-        return None
-    try:
-        digest = bytes.fromhex(name)
-    except ValueError:
-        return None
-    return digest if digest.hex() == name else None
+    """The digest in a member's name; None if the name is not a known folder and a digest."""
+    is_digest = member.folder in _FOLDERS and _DIGEST.fullmatch(member.named)
+    return bytes.fromhex(member.named) if is_digest else None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from forum_runner.errors import UsageError
@@ -18,17 +16,12 @@ from forum_runner.ledger.verification.report import LedgerFindings
 from forum_runner.write_file import remove_leftovers, write_file
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    seq: int
-    body: BodyReference
-
-
 class Copies:
-    """Collects the copies that entries call for. If an output is recorded several times, the last one counts."""
+    """Collects the copies that a run directory must have, from its entries. The last record of an output counts."""
 
     def __init__(self) -> None:
-        self._copies: dict[str, _Copy] = {}
+        # By path relative to the run directory: the seq of the entry, and its body.
+        self._copies: dict[str, tuple[int, BodyReference]] = {}
         self._file_of: dict[str, str] = {}
 
     def observe(self, seq: int, entry: AnyEntry) -> None:
@@ -38,38 +31,38 @@ class Copies:
             file = f"{OUTPUTS}/{copy_name(output, bodies['value'].type)}"
             self._copies.pop(self._file_of.get(output, ""), None)
             self._file_of[output] = file
-            self._copies[file] = _Copy(seq, bodies["value"])
+            self._copies[file] = (seq, bodies["value"])
         elif isinstance(data, RunOpened) and "wave_plan" in bodies:
-            self._copies[WAVE_PLAN] = _Copy(seq, bodies["wave_plan"])
-
-    def __iter__(self) -> Iterator[tuple[str, BodyReference]]:
-        """Each copy: its path relative to the run directory, and its body."""
-        return ((file, copy.body) for file, copy in self._copies.items())
+            self._copies[WAVE_PLAN] = (seq, bodies["wave_plan"])
 
     def outputs(self) -> set[str]:
-        """The recorded outputs."""
+        """The names of the recorded outputs."""
         return set(self._file_of)
 
     def files_of(self, digest: str) -> list[str]:
         """The copies of a body, as paths relative to the run directory."""
-        return [file for file, copy in self._copies.items() if copy.body.digest == digest]
+        return [file for file, (_, body) in self._copies.items() if body.digest == digest]
 
     def check(
         self, directory: Path, index: BodyIndex, bodies: BodyReader, findings: LedgerFindings, *, is_sealed: bool
     ) -> None:
-        for file, copy in self._copies.items():
+        """Adds a finding for each file that is missing, wrong, not redacted, or not an output of the run."""
+        for file, (seq, body) in self._copies.items():
             path = directory / file
-            digest = bytes.fromhex(copy.body.digest)
-            first = index.first_use(digest)
+            digest = bytes.fromhex(body.digest)
             if not path.exists() and not path.is_symlink():
                 if is_sealed and digest not in index.redacted:
-                    findings.add("L308", copy.seq, f"{file} is missing")
+                    findings.add("L308", seq, f"{file} is missing")
             elif digest in index.redacted:
-                seq = first.seq if first is not None else copy.seq
-                findings.add("L306", seq, f"{file} still contains a body that is redacted")
-            elif not _is_copy(path, copy.body, bodies):
-                findings.add("L308", copy.seq, f"{file} differs from the recorded body")
-        self._check_others(directory, findings)
+                first = index.first_use(digest)
+                first_seq = first.seq if first is not None else seq
+                findings.add("L306", first_seq, f"{file} still contains a body that is redacted")
+            elif not _is_copy(path, body, bodies):
+                findings.add("L308", seq, f"{file} differs from the recorded body")
+        outputs = directory / OUTPUTS
+        for name in sorted(path.name for path in outputs.iterdir()) if outputs.is_dir() else ():
+            if f"{OUTPUTS}/{name}" not in self._copies and not name.startswith("."):
+                findings.add("L308", None, f"{OUTPUTS}/{name} is not an output of this run")
 
     def restore(self, directory: Path) -> None:
         """Writes each copy that is missing or wrong, and removes the temporary files of killed writers."""
@@ -81,17 +74,10 @@ class Copies:
             remove_leftovers(outputs, {PurePath(file).name for file in self._copies})
         with (directory / BODIES).open("rb") as stream:
             reader = BodyReader(stream)
-            for file, body in self:
+            for file, (_, body) in self._copies.items():
                 data = reader.read(body)
                 if data is not None:
                     _restore(directory / file, data)
-
-    def _check_others(self, directory: Path, findings: LedgerFindings) -> None:
-        outputs = directory / OUTPUTS
-        names = sorted(path.name for path in outputs.iterdir()) if outputs.is_dir() else []
-        for name in names:
-            if f"{OUTPUTS}/{name}" not in self._copies and not name.startswith("."):
-                findings.add("L308", None, f"{OUTPUTS}/{name} is not an output of this run")
 
 
 def _restore(path: Path, data: bytes) -> None:

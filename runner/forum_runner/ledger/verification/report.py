@@ -23,14 +23,8 @@ class Verdict(StrEnum):
 
     @property
     def exit_code(self) -> ExitCode:
-        return _EXIT_CODES[self]
-
-
-_EXIT_CODES = {
-    Verdict.VALID: ExitCode.OK,
-    Verdict.INVALID: ExitCode.NOT_VERIFIED,
-    Verdict.INCOMPLETE: ExitCode.INCOMPLETE,
-}
+        codes = {Verdict.VALID: ExitCode.OK, Verdict.INVALID: ExitCode.NOT_VERIFIED}
+        return codes.get(self, ExitCode.INCOMPLETE)
 
 
 @dataclass(frozen=True, slots=True)

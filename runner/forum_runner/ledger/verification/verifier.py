@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -110,8 +111,7 @@ class _Verification:
         self._checkpoints: list[ComparedCheckpoint] = []
 
     def run(self) -> VerifyReport:
-        bodies = _open_bodies(self._directory)
-        try:
+        with _open_bodies(self._directory) or nullcontext() as bodies:
             if bodies is None:
                 self._semantics.skip(_why_no_wave_plan(self._directory))
             elif 4 not in self._skip_reasons:
@@ -119,9 +119,6 @@ class _Verification:
             with self._source.lines() as lines:
                 self._read(lines)
             self._finish(lines, bodies)
-        finally:
-            if bodies is not None:
-                bodies.close()
         return self._report()
 
     def _read(self, lines: Lines) -> None:
