@@ -103,7 +103,7 @@ def start_run(
             clock=mode.clock,
             salt=mode.salt,
             # Written before the first entry, so that every ledger with entries can be resumed.
-            beside={INVOCATION: (invocation if reuse is None else reuse.with_base(invocation)).encoded()},
+            extra_files={INVOCATION: (invocation if reuse is None else reuse.with_base(invocation)).encoded()},
         )
         stack.enter_context(writer)
         machine = Machine(prepared.plan, _context(prepared, mode, services))

@@ -8,7 +8,7 @@
         ledger.seal("passed")
     assert verify(ledger_at(Path("run"))).verdict is Verdict.VALID
 
-Each name is imported on first use.
+Each name is imported on first use, so that a command loads only the modules that it needs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from forum_runner.ledger.writer import LedgerBrokenError as LedgerBrokenError
     from forum_runner.ledger.writer import LedgerWriter as LedgerWriter
 
-_HOMES = {
+_MODULE_OF = {
     "Body": "body",
     "DamagedLedgerError": "verification.report",
     "Durability": "files",
@@ -52,7 +52,7 @@ _HOMES = {
     "open_ledger": "begin",
     "verify": "verification.verifier",
 }
-__all__ = sorted(_HOMES)
+__all__ = sorted(_MODULE_OF)
 
 
 def __dir__() -> list[str]:
@@ -60,6 +60,6 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from forum_runner.canonical import canonical, digest
 from forum_runner.errors import UsageError
 from forum_runner.ledger.body import JSON, Body, Salt
 from forum_runner.ledger.clock import Clock, wall_clock
+from forum_runner.ledger.entry_values import RunId, fits
 from forum_runner.ledger.files import Durability, LedgerFiles
 from forum_runner.ledger.layout import FORMAT, WAVE_PLAN
 from forum_runner.ledger.recovery import EntryObserver, recover
@@ -35,55 +35,47 @@ def create_ledger(
     durability: Durability = Durability.EACH,
     clock: Clock = wall_clock,
     salt: Salt = random_salt,
-    beside: Mapping[str, bytes] = MappingProxyType({}),
+    extra_files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> LedgerWriter:
-    """Creates a ledger and writes its first entry. Without a `wave_plan`, it is for entries of user kinds.
+    """Creates a ledger and writes its first entry. Without a `wave_plan`, the ledger is for entries of user kinds.
 
-    `origin` is the run whose results this run reuses, and the head of its ledger. `beside` are files that are written
-    to the directory before the first entry.
+    `origin` has the id of the run whose results this run reuses, and the head of its ledger. `extra_files` are written
+    to the directory before the first entry, by name.
     """
     directory = Path(directory)
-    if run is not None and not _is_run_id(run):
+    if run is not None and not fits(run, RunId):
         raise UsageError(f"'{run}' is not a run id: use a UUID of version 7 in lower case")
     try:
         files = LedgerFiles.create(directory, durability)
     except OSError as error:
         raise UsageError(f"cannot create a ledger in '{directory}': {error.strerror}") from error
     try:
-        _write_beside(directory, beside)
+        _write_extra_files(directory, extra_files)
         writer = LedgerWriter(files, LedgerState(run or new_run_id(clock(), os.urandom(10))), clock, salt)
         _open_run(writer, wave_plan, mode, implementation, origin)
     except BaseException:
-        # Report the first error, not an error while cleaning up.
+        # If removing the files fails too, the first error is reported.
         with suppress(OSError):
-            files.discard(_written(directory, beside, wave_plan))
+            files.discard(_written_files(directory, {**extra_files, WAVE_PLAN: wave_plan}))
         raise
     return writer
 
 
-def _write_beside(directory: Path, files: Mapping[str, bytes]) -> None:
+def _write_extra_files(directory: Path, files: Mapping[str, bytes]) -> None:
     if files:
-        # Leftovers do no harm if they cannot be removed.
+        # Leftovers of a killed creation do no harm if they cannot be removed.
         with suppress(OSError):
             remove_leftovers(directory, files)
     for name, data in files.items():
         write_file(directory / name, data)
 
 
-def _written(directory: Path, beside: Mapping[str, bytes], wave_plan: bytes | None) -> Iterator[str]:
-    """The files that this call wrote: those with exactly its bytes."""
-    for name, data in {**beside, WAVE_PLAN: wave_plan}.items():
+def _written_files(directory: Path, files: Mapping[str, bytes | None]) -> Iterator[str]:
+    """The files that were written: those that have exactly these bytes."""
+    for name, data in files.items():
         path = directory / name
         if path.is_file() and path.read_bytes() == data:
             yield name
-
-
-def _is_run_id(run: str) -> bool:
-    try:
-        found = uuid.UUID(run)
-    except ValueError:
-        return False
-    return found.version == 7 and str(found) == run
 
 
 def _open_run(
@@ -116,7 +108,7 @@ def open_ledger(
     salt: Salt = random_salt,
     observe: EntryObserver | None = None,
 ) -> LedgerWriter:
-    """Opens an existing ledger: locks it, verifies it, and sets a torn tail aside.
+    """Opens an existing ledger for writing: locks it, verifies levels 1 to 3, and sets torn tails aside.
 
     `observe` receives each entry. If it raises, the ledger stays unchanged.
     """

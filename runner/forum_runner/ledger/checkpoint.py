@@ -9,10 +9,10 @@ from pathlib import Path
 
 from forum_runner.canonical import MAX_INTEGER
 from forum_runner.errors import ForumError, UsageError
+from forum_runner.ledger.entry_values import RunId, fits
 from forum_runner.ledger.note import MalformedNoteError, Note, VerifierKey, from_base64, read_note
 from forum_runner.ledger.verification.report import LedgerFinding
 
-_ORIGIN = re.compile(r"forum/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})")
 _SIZE = re.compile(r"0|[1-9][0-9]{0,15}")
 _ROOT_BYTES = 32
 MAX_CHECKPOINT_BYTES = 1 << 20
@@ -100,12 +100,12 @@ def _read_text(text: str) -> Checkpoint:
     lines = text.split("\n")
     if len(lines) != 4 or lines[3]:
         raise MalformedCheckpointError("its text is not three lines that end with LF")
-    origin = _ORIGIN.fullmatch(lines[0])
-    if origin is None:
+    prefix, _, run = lines[0].partition("/")
+    if prefix != "forum" or not fits(run, RunId):
         raise MalformedCheckpointError("its first line is not 'forum/' and a run id")
     if not _SIZE.fullmatch(lines[1]) or int(lines[1]) > MAX_INTEGER:
         raise MalformedCheckpointError("its second line is not a decimal number")
     root = from_base64(lines[2])
     if root is None or len(root) != _ROOT_BYTES:
         raise MalformedCheckpointError("its third line is not a root in base64")
-    return Checkpoint(origin[1], int(lines[1]), root)
+    return Checkpoint(run, int(lines[1]), root)

@@ -1,4 +1,4 @@
-"""The entry vocabulary: every kind of entry and its data, as typed values.
+"""Every kind of entry and its data, as typed values.
 
 A test compares them with `schemas/v1/entry.schema.json`. An absent optional member is None.
 """
@@ -53,14 +53,14 @@ MAX_BODIES = 100
 
 
 class EntryData(EntryValue, frozen=True):
-    """The data of one kind of entry, and the names of its optional and required bodies."""
+    """The data of one kind of entry. `bodies` are the names of all bodies that an entry of this kind may have."""
 
     kind: ClassVar[str]
     bodies: ClassVar[frozenset[str]] = frozenset()
     required_bodies: ClassVar[frozenset[str]] = frozenset()
 
     def has_bodies(self, bodies: Mapping[str, object]) -> bool:
-        """Whether the entry has the bodies that its data requires, and no others."""
+        """Whether an entry with these data has all bodies that it must have, and none that its data exclude."""
         return self.required_bodies <= bodies.keys()
 
 
@@ -258,8 +258,7 @@ class VerdictAsked(EntryData, frozen=True, kw_only=True):
     tier: TierName | None = None
 
     def __post_init__(self) -> None:
-        performer = {self.adapter is None, self.agent is None, self.tier is None}
-        if performer != {self.by != "agent"}:
+        if {self.adapter is None, self.agent is None, self.tier is None} != {self.by != "agent"}:
             raise ValueError("adapter, agent and tier are set if and only if an agent is asked")
 
 
@@ -363,4 +362,5 @@ AnyEntry = Entry[EntryData | Mapping[str, Any]]
 
 
 def may_follow_a_seal(kind: str) -> bool:
+    """Whether entries of this kind are allowed after the first seal."""
     return kind in AFTER_A_SEAL or kind.startswith(USER_PREFIX)

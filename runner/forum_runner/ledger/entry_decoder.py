@@ -1,6 +1,6 @@
 """Decodes a line into a typed entry, or rejects it: the fast path of level 1.
 
-It accepts a line only if level 1 holds. `verification.bytes_level` finds out why it rejects a line.
+It accepts only lines that pass level 1. For a rejected line, `verification.bytes_level` finds the reason.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from forum_runner.ledger.entry_values import Actor, BodyName, Digest, Kind, Medi
 from forum_runner.ledger.layout import MAX_DEPTH, MAX_LINE_BYTES
 
 _KIND = b'"kind":"'
-_MAX_KNOWN = 1024
+_MAX_CACHED = 1024
 
 # Struct members are in alphabetical order, and so are sorted keys: RFC 8785 form, if all keys are ASCII.
 _encode_into = msgspec.json.Encoder(order="deterministic").encode_into
 _Check = Callable[[Any], object]
 
 
-class _Known(dict[Any, bool]):
-    """Remembers the results of a check: most names occur in many entries."""
+class _CachedCheck(dict[Any, bool]):
+    """Caches the results of a check by value: most names occur in many entries."""
 
     __slots__ = ("_check",)
 
@@ -36,7 +36,7 @@ class _Known(dict[Any, bool]):
         self._check = check
 
     def __missing__(self, value: Any) -> bool:
-        if len(self) >= _MAX_KNOWN:
+        if len(self) >= _MAX_CACHED:
             self.clear()
         fits = self[value] = bool(self._check(value))
         return fits
@@ -47,13 +47,13 @@ class EntryDecoder:
 
     def __init__(self) -> None:
         self._buffer = bytearray()
-        self._actors = _Known(_matches(Actor))
-        self._runs = _Known(_matches(RunId))
-        self._types = _Known(_matches(MediaType))
+        self._actors = _CachedCheck(_matches(Actor))
+        self._runs = _CachedCheck(_matches(RunId))
+        self._types = _CachedCheck(_matches(MediaType))
 
     def decode(self, line: bytes, previous: str = "") -> AnyEntry | None:
-        """The entry of a line, or None if level 1 does not hold. A `prev` that equals `previous` needs no check."""
-        # In a canonical line the last member of this name belongs to the entry itself.
+        """The entry in a line; None if the line fails level 1. A `prev` equal to `previous` is known to be a digest."""
+        # In a canonical line, the last `kind` is the one of the entry itself, not of a value in its data.
         start = line.rfind(_KIND) + len(_KIND)
         kind = line[start : line.find(b'"', start)]
         decoder = _DECODERS.get(kind) or _decoder_of(kind)
@@ -61,7 +61,7 @@ class EntryDecoder:
             return None
         try:
             entry = decoder.decode(line)
-            # Encoding again finds what decoding accepts: duplicate keys, null for an absent member, 1.0, other forms.
+            # The decoder accepts duplicate keys, null for an absent member, 1.0 and other forms: encode, and compare.
             _encode_into(entry, self._buffer)
         except (ValueError, RecursionError):
             return None
@@ -78,26 +78,26 @@ class EntryDecoder:
                 return None
         if decoder.is_user:
             return entry if _is_user_entry(line, entry) else None
-        return entry if not decoder.has_rule or data.has_bodies(entry.bodies) else None  # type: ignore[union-attr]
+        return entry if not decoder.has_body_rule or data.has_bodies(entry.bodies) else None  # type: ignore[union-attr]
 
 
 class _KindDecoder:
     """Decodes the entries of one kind, and knows which of their texts must match a pattern."""
 
-    __slots__ = ("body_names", "checks", "decode", "has_rule", "is_user")
+    __slots__ = ("body_names", "checks", "decode", "has_body_rule", "is_user")
 
     def __init__(self, data: type[EntryData] | None) -> None:
-        """`data` is None for user kinds, whose data is any mapping."""
+        """`data` is the type of the kind's data; None for user kinds, whose data is any mapping."""
         entry = Entry[data if data is not None else dict[str, Any]]  # type: ignore[valid-type, misc]
         self.decode: Callable[[bytes], AnyEntry] = msgspec.json.Decoder(entry).decode
         checks = {} if data is None else _checks_of(inspect.type_info(data))
-        # A digest hardly ever occurs twice.
+        # Checks of digests are not cached: a digest rarely occurs twice.
         self.checks = [
-            (name, check if check is _is_digest else _Known(check).__getitem__) for name, check in checks.items()
+            (name, check if check is _is_digest else _CachedCheck(check).__getitem__) for name, check in checks.items()
         ]
-        self.body_names = _Known(_matches(BodyName) if data is None else data.bodies.__contains__)
+        self.body_names = _CachedCheck(_matches(BodyName) if data is None else data.bodies.__contains__)
         self.is_user = data is None
-        self.has_rule = data is not None and (data.required_bodies or data.has_bodies is not EntryData.has_bodies)
+        self.has_body_rule = data is not None and (data.required_bodies or data.has_bodies is not EntryData.has_bodies)
 
 
 _DECODERS: dict[bytes, _KindDecoder] = {}
@@ -122,7 +122,7 @@ def _is_user_entry(line: bytes, entry: AnyEntry) -> bool:
 
 
 def _has_integers_only(data: Any) -> bool:
-    """Whether all numbers are integers within ±(2^53 - 1), and nothing is nested too deep."""
+    """Whether all numbers are integers within ±(2^53 - 1), and nothing is nested too deeply."""
     level = [data]
     for _ in range(MAX_DEPTH - 1):
         below: list[Any] = []
@@ -140,13 +140,13 @@ def _has_integers_only(data: Any) -> bool:
 
 
 def _checks_of(struct: inspect.Type) -> dict[str, _Check]:
-    """The checks for the patterns in a struct, by member."""
+    """The pattern checks for the members of a struct, by name. Members without a pattern are omitted."""
     fields = struct.fields if isinstance(struct, inspect.StructType) else ()
     return {field.name: check for field in fields if (check := _check_of(field.type)) is not None}
 
 
 def _check_of(type_: inspect.Type) -> _Check | None:
-    """A check for the patterns in values of a type; None if it has no pattern."""
+    """The pattern check for values of a type; None if the type has no pattern."""
     if isinstance(type_, inspect.Metadata):
         return _is_digest if type_ == inspect.type_info(Digest) else _fullmatch(type_.extra_json_schema)
     if isinstance(type_, inspect.UnionType):
@@ -160,7 +160,7 @@ def _check_of(type_: inspect.Type) -> _Check | None:
 
 
 def _matches(text: Any) -> _Check:
-    """A check for one of the texts in `entry_values`."""
+    """The pattern check for one of the text types in `entry_values`. msgspec checks the length."""
     return _fullmatch(get_args(text)[1].extra_json_schema)
 
 

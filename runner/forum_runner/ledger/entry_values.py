@@ -1,4 +1,4 @@
-"""The parts of an entry's data: enumerations, numbers, texts, and values shared by several entry kinds.
+"""The types of values in entries: enumerations, numbers, texts, and objects that several kinds share.
 
 msgspec checks ranges and lengths while it decodes. `entry_decoder` checks the patterns, which is twice as fast as
 checking them in msgspec.
@@ -6,7 +6,8 @@ checking them in msgspec.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct
 
@@ -22,6 +23,8 @@ CallError = Literal[
     "content_filter", "invalid_request", "malformed", "schema_mismatch", "exit_status", "output_limit", "tool_failure",
     "cancelled", "internal",
 ]  # fmt: skip
+# Why a task did not pass. `error`: its own call failed. `failure`: one of its instances, or another task, failed.
+# `expects`: a value that it needs is unavailable or does not match. `repeated`: its next prompt was already answered.
 EndReason = Literal[
     "error", "verdict", "expects", "condition", "upstream", "rejected", "deadline", "budget", "policy", "failure",
     "interrupted", "repeated",
@@ -56,6 +59,12 @@ MediaType = Annotated[str, _matching("[a-z0-9]+/[a-z0-9][a-z0-9.+-]*", 100)]
 BodyName = Annotated[str, _matching("[a-z][a-z0-9_]*", 64)]
 Actor = Annotated[str, _matching("(runner|(agent|person):[!-~]+)", 256)]
 Kind = Annotated[str, _matching("([a-z]+[.][a-z]+|x-[a-z0-9][a-z0-9._-]*)", 64)]
+
+
+def fits(text: str, text_type: Any) -> bool:
+    """Whether a text has the length and the pattern of one of the types above, such as `RunId`."""
+    rule = get_args(text_type)[1]
+    return len(text) <= rule.max_length and re.fullmatch(rule.extra_json_schema["pattern"], text) is not None
 
 
 class EntryValue(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -97,7 +106,7 @@ class ImportedRecords(EntryValue, frozen=True):
 
 
 class TornTail(EntryValue, frozen=True):
-    """The incomplete end of a file that a killed process left, which was removed when the run resumed."""
+    """The incomplete end of a file, left by a killed process, that was set aside when the ledger was opened again."""
 
     bytes: PositiveInt
     digest: Digest

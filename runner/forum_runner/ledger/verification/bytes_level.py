@@ -1,4 +1,4 @@
-"""Level 1: checks one line by itself, rule by rule. It finds out why the decoder rejects a line."""
+"""Level 1: checks one line by itself, rule by rule, to find why the decoder rejects it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from forum_runner.ledger.layout import MAX_DEPTH, MAX_LINE_BYTES, is_too_deep
 from forum_runner.ledger.lines import length_of
 from forum_runner.ledger.verification.report import Violation
 
+_MAX_SHOWN_DIGITS = 40
 _TOO_DEEP = f"the line is nested more than {MAX_DEPTH} levels deep"
 
 
 def check_line(line: bytes) -> AnyEntry:
-    """The entry of a line. Raises a Violation for the first broken rule, in the order of the specification."""
+    """The entry in a line. Raises a Violation for the first broken rule, in the order of the specification."""
     if length_of(line) > MAX_LINE_BYTES:
         raise Violation("L101", f"the line has {length_of(line):,} bytes; the maximum is {MAX_LINE_BYTES:,}")
     entry, bad_numbers = read_object(line)
     if bad_numbers:
-        shown = bad_numbers[0] if len(bad_numbers[0]) <= 40 else f"{bad_numbers[0][:40]}..."
+        number = bad_numbers[0]
+        shown = number if len(number) <= _MAX_SHOWN_DIGITS else f"{number[:_MAX_SHOWN_DIGITS]}..."
         raise Violation("L103", f"{shown} is not an integer within ±(2^53 - 1)")
     try:
         is_canonical = canonical(entry) == line
@@ -45,22 +47,25 @@ def check_line(line: bytes) -> AnyEntry:
 
 
 def read_object(line: bytes) -> tuple[dict[str, Any], list[str]]:
-    """The JSON object in a line, and its numbers that are not integers in range. Raises L102 if it is not an object."""
+    """The JSON object in a line, and those of its numbers that are not integers within ±(2^53 - 1).
+
+    Raises a Violation (L102) if the line is not a JSON object.
+    """
     bad_numbers: list[str] = []
 
-    def fraction(text: str) -> float:
+    def parse_bad_number(text: str) -> float:
         bad_numbers.append(text)
         return float(text)
 
-    def integer(text: str) -> float:
-        # More than 17 digits are out of range, and int() is slow for thousands of digits.
+    def parse_integer(text: str) -> float:
+        # More than 17 characters are out of range, and int() is slow for thousands of digits.
         if len(text) > 17 or not -MAX_INTEGER <= int(text) <= MAX_INTEGER:
-            return fraction(text)
+            return parse_bad_number(text)
         return int(text)
 
     try:
         text = line.decode()
-        value = json.loads(text, parse_float=fraction, parse_int=integer, parse_constant=refuse_constant)
+        value = json.loads(text, parse_float=parse_bad_number, parse_int=parse_integer, parse_constant=refuse_constant)
         _check_duplicates_too(text)
     except UnicodeDecodeError as error:
         raise Violation("L102", f"the line is not UTF-8: {error.reason} at byte {error.start}") from error

@@ -339,7 +339,7 @@ def test_a_failed_creation_removes_only_the_files_it_wrote(run_dir: Path) -> Non
     (run_dir / "wave-plan.json").write_text("mine")
 
     with pytest.raises(UsageError, match="not a wave plan"):
-        create_ledger(run_dir, wave_plan=b"{}", beside={"note": b"ours"})
+        create_ledger(run_dir, wave_plan=b"{}", extra_files={"note": b"ours"})
 
     assert {path.name: path.read_text() for path in run_dir.iterdir()} == {"wave-plan.json": "mine"}
 
