@@ -100,7 +100,7 @@ async def _adapter_state(name: str, settings: Mapping[str, Any], scrubber: Scrub
     names = (settings[field_name] for field_name in ENV_FIELDS if field_name in settings)
     variables = {variable: bool(os.environ.get(variable)) for variable in names}
     problem = await _find_problem(name, settings, [variable for variable, is_set in variables.items() if not is_set])
-    return AdapterState(name, settings["type"], variables, problem and scrubber.text(problem))
+    return AdapterState(name, settings["type"], variables, problem and scrubber.scrub_text(problem))
 
 
 async def _find_problem(name: str, settings: Mapping[str, Any], missing: Sequence[str]) -> str | None:

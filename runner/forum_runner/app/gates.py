@@ -99,7 +99,7 @@ def _decision_entry(
     texts = {"reason": request.reason, "edited": request.instruction}
     scrubber = Scrubber(secret_variables(context.plan))
     bodies = {
-        name: scrubber.body(Body.text(text, is_sensitive=gate.is_sensitive))
+        name: scrubber.scrub_body(Body.text(text, is_sensitive=gate.is_sensitive))
         for name, text in texts.items()
         if text is not None
     }

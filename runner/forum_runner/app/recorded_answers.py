@@ -56,12 +56,12 @@ class RecordedPromptAdapter:
 
     def _with_recorded_prompt(self, attempt: Attempt) -> Attempt:
         prompt = attempt.prompt
-        run, recorded, scrub = attempt.run, self._run, self._scrubber.text
+        run, recorded, scrub = attempt.run, self._run, self._scrubber.scrub_text
         recorded_prompt = Prompt(
             scrub(prompt.system).replace(run, recorded),
             scrub(prompt.text).replace(run, recorded),
             tuple(scrub(argument).replace(run, recorded) for argument in prompt.argv),
-            self._scrubber.data(prompt.stdin).replace(run.encode(), recorded.encode()),
+            self._scrubber.scrub_bytes(prompt.stdin).replace(run.encode(), recorded.encode()),
             prompt.output_schema,
         )
         return structs.replace(attempt, prompt=recorded_prompt)

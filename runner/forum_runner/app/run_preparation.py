@@ -20,7 +20,7 @@ from forum_runner.canonical import canonical
 from forum_runner.compile.partial_plan import Dependencies, select_tasks
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.execute.machine import route
-from forum_runner.execute.secrets import LEAST_CHARACTERS, Scrubber
+from forum_runner.execute.secrets import MIN_SECRET_CHARACTERS, Scrubber
 from forum_runner.ledger.source import find_ledger
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, decode_wave_plan
 from forum_runner.workspace import Workspace
@@ -135,8 +135,8 @@ def with_secrets(prepared: PreparedRun, values: Mapping[str, Any], *, require_se
         raise UsageError(f"the secret input '{missing[0]}' has no value; {hint}")
     secrets = {name: _as_text(values[name]) for name in secret_names if name in values}
     for name, value in secrets.items():
-        if len(value) < LEAST_CHARACTERS:
-            reason = f"with fewer than {LEAST_CHARACTERS} characters it cannot be distinguished from other text"
+        if len(value) < MIN_SECRET_CHARACTERS:
+            reason = f"with fewer than {MIN_SECRET_CHARACTERS} characters it cannot be distinguished from other text"
             raise UsageError(f"the secret input '{name}' is too short: {reason}")
     if prepared.stand_in is None:
         adapters = _called_adapters(prepared)
@@ -165,7 +165,7 @@ def _texts_in(value: Any) -> Iterator[str]:
     """The strings inside a structured secret: a program may print any one of them."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for item in items:
-        if isinstance(item, str) and len(item) >= LEAST_CHARACTERS:
+        if isinstance(item, str) and len(item) >= MIN_SECRET_CHARACTERS:
             yield item
         yield from _texts_in(item)
 
@@ -229,7 +229,7 @@ def _check_contains_no_secret(prepared: PreparedRun, scrubbed: Mapping[str, str]
     for name, value in scrubbed.items():
         scrubber = Scrubber({name: value})
         for place, data in (("workflow", prepared.data), ("script", script)):
-            if scrubber.finds(data):
+            if scrubber.contains_secret(data):
                 raise UsageError(f"the {place} contains the value of {name}, which would be recorded; remove it")
 
 

@@ -100,7 +100,7 @@ class LiveDriver:
 
     def _handle(self, event: Event) -> list[Command]:
         if isinstance(event, Replied):
-            reply = self._scrubber.reply(event.reply)
+            reply = self._scrubber.scrub_reply(event.reply)
             if reply is not event.reply:
                 event = Replied(event.call, reply)
         step = self._machine.handle(event, self._tick())

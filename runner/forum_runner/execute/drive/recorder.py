@@ -50,7 +50,7 @@ class Recorder:
         self._state = state
         self._scrubber = scrubber
         self._watch = watch
-        self._unscrubbed = frozenset() if scrubber.has_work else _SOUND
+        self._unscrubbed = frozenset() if scrubber.has_secrets else _SOUND
         self._unseen: list[tuple[int, int, str, Mapping[str, Any]]] = []
 
     def write(self, entries: Sequence[NewEntry]) -> None:
@@ -85,7 +85,9 @@ class Recorder:
                 gate.displayed = self._writer.digests_of_last()["displayed"]
 
     def _scrubbed(self, body: AnyBody) -> Body:
-        return self._scrubber.body(body if isinstance(body, Body) else Body(body.data, body.type, body.is_sensitive))
+        return self._scrubber.scrub_body(
+            body if isinstance(body, Body) else Body(body.data, body.type, body.is_sensitive)
+        )
 
     def commit(self) -> None:
         self._writer.commit()

@@ -71,7 +71,7 @@ class VirtualDriver:
     def _push(self, call: str, reply: Reply, latency_ms: int) -> None:
         order = self._machine.state.open_calls[call].order
         due_us = self._clock.now_us + latency_ms * 1_000
-        heappush(self._replies, (due_us, order, next(self._numbers), Replied(call, self._scrubber.reply(reply))))
+        heappush(self._replies, (due_us, order, next(self._numbers), Replied(call, self._scrubber.scrub_reply(reply))))
 
     def _cancel(self, call: str) -> None:
         self._push(call, Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled")), 0)

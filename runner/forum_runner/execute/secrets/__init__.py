@@ -1,5 +1,5 @@
 """Removes secrets from records."""
 
-from forum_runner.execute.secrets.scrubber import LEAST_CHARACTERS, Scrubber
+from forum_runner.execute.secrets.scrubber import MIN_SECRET_CHARACTERS, Scrubber
 
-__all__ = ["LEAST_CHARACTERS", "Scrubber"]
+__all__ = ["MIN_SECRET_CHARACTERS", "Scrubber"]

@@ -110,7 +110,7 @@ class Process:
 
     def handle(self, event: Event) -> Transition:
         if isinstance(event, Replied):
-            event = Replied(event.call, self._scrubber.reply(event.reply))
+            event = Replied(event.call, self._scrubber.scrub_reply(event.reply))
         step = self.machine.handle(event, self.clock.now_us)
         self.perform(step)
         return step

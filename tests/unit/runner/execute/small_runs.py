@@ -105,7 +105,8 @@ class RecordedRun:
 
     def add(self, entry: NewEntry, now_us: int, scrubber: Scrubber) -> None:
         bodies = {
-            name: scrubber.body(Body(body.data, body.type, body.is_sensitive)) for name, body in entry.bodies.items()
+            name: scrubber.scrub_body(Body(body.data, body.type, body.is_sensitive))
+            for name, body in entry.bodies.items()
         }
         self.stored.append(bodies)
         contents = {name: body.data for name, body in bodies.items()}
@@ -268,7 +269,7 @@ class ManualRun:
     def reply(self, task: str, content: str | bytes = "", **reply: Any) -> None:
         data = content.encode() if isinstance(content, str) else content
         call = self.open.pop(task).id
-        self._handle(Replied(call, self._scrubber.reply(Reply(data, **reply))))
+        self._handle(Replied(call, self._scrubber.scrub_reply(Reply(data, **reply))))
 
     def lose(self, task: str) -> None:
         self._handle(Lost(self.open.pop(task).id))

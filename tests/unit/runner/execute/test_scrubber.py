@@ -13,7 +13,7 @@ from forum_adapters.base import ErrorKind, Executable, Failure, Reply
 from forum_runner.app.run_preparation import NoCredentialError, PreparedRun, with_secrets
 from forum_runner.errors import UsageError
 from forum_runner.execute.secrets import Scrubber
-from forum_runner.execute.secrets.traces import Traces
+from forum_runner.execute.secrets.secret_forms import SecretForms
 from forum_runner.ledger.archive import LARGE_BYTES
 from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, prepared_run, run
 
@@ -34,7 +34,7 @@ SCRUBBER = Scrubber({"KEY": KEY})
     ],
 )
 def test_a_secret_is_found_in_every_encoding(written: bytes) -> None:
-    assert SCRUBBER.data(b"<" + written + b">") == b"<[scrubbed: KEY]>"
+    assert SCRUBBER.scrub_bytes(b"<" + written + b">") == b"<[scrubbed: KEY]>"
 
 
 @pytest.mark.requirement("RUN-SECRET-001")
@@ -44,7 +44,7 @@ def test_a_secret_is_found_inside_base64(encode: Any, before: bytes) -> None:
     secret = bytes(range(0xF0, 0x100)).hex()
     written = encode(before + secret.encode() + b":rest")
 
-    scrubbed = Scrubber({"KEY": secret}).data(written)
+    scrubbed = Scrubber({"KEY": secret}).scrub_bytes(written)
 
     assert b"[scrubbed: KEY]" in scrubbed
     # Only characters that the secret shares with its neighbours may remain.
@@ -55,13 +55,13 @@ def test_a_secret_is_found_inside_base64(encode: Any, before: bytes) -> None:
 def test_the_longest_secret_is_replaced_first() -> None:
     scrubber = Scrubber({"SHORT": "abcd", "LONG": "abcdefgh"})
 
-    assert scrubber.data(b"abcdefgh abcd") == b"[scrubbed: LONG] [scrubbed: SHORT]"
+    assert scrubber.scrub_bytes(b"abcdefgh abcd") == b"[scrubbed: LONG] [scrubbed: SHORT]"
 
 
 @pytest.mark.requirement("RUN-SECRET-001")
 @pytest.mark.parametrize(("value", "scrubbed"), [("abc", b"abc"), ("abcd", b"[scrubbed: KEY]")])
 def test_a_secret_of_three_characters_is_not_scrubbed(value: str, scrubbed: bytes) -> None:
-    assert Scrubber({"KEY": value}).data(value.encode()) == scrubbed
+    assert Scrubber({"KEY": value}).scrub_bytes(value.encode()) == scrubbed
 
 
 @pytest.mark.requirement("RUN-SECRET-002")
@@ -76,7 +76,7 @@ def test_a_reply_is_scrubbed_in_all_its_parts() -> None:
     )
 
     scrubbed = "[scrubbed: KEY]"
-    assert Scrubber({"KEY": "hunter2"}).reply(reply) == Reply(
+    assert Scrubber({"KEY": "hunter2"}).scrub_reply(reply) == Reply(
         content=scrubbed.encode(),
         failure=Failure(ErrorKind.NETWORK, f"at {scrubbed}", 5),
         executable=Executable(f"/bin/{scrubbed}", "0" * 64),
@@ -166,7 +166,7 @@ LONG = "sk-" + "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" 
     ids=["wrapped", "wrapped in JSON", "every byte escaped", "every byte escaped, in lower case", "hexadecimal"],
 )
 def test_a_long_secret_is_found_in_every_encoding(written: bytes) -> None:
-    scrubbed = Scrubber({"KEY": LONG}).data(b"before " + written + b" after")
+    scrubbed = Scrubber({"KEY": LONG}).scrub_bytes(b"before " + written + b" after")
 
     assert b"scrubbed: KEY" in scrubbed
     assert not any(part in scrubbed for part in (written[:24], written[-24:-4]))
@@ -177,7 +177,7 @@ def test_parts_of_a_secret_next_to_a_truncation_are_scrubbed() -> None:
     failure = Failure(ErrorKind.OUTPUT_LIMIT, "too long")
     errors = b"x " + LONG[:30].encode() + b"\n[99 bytes left out]\n" + LONG[40:].encode() + b" y"
 
-    reply = Scrubber({"KEY": LONG}).reply(Reply(b"a " + LONG[:50].encode(), failure, stderr=errors))
+    reply = Scrubber({"KEY": LONG}).scrub_reply(Reply(b"a " + LONG[:50].encode(), failure, stderr=errors))
 
     assert reply.content == b"a [scrubbed]"
     assert reply.stderr == b"x [scrubbed]\n[99 bytes left out]\n[scrubbed] y"
@@ -192,13 +192,13 @@ def test_a_secret_is_found_anywhere_in_a_large_text(before: int, after: int) -> 
     scrubbed = b"[scrubbed: KEY][scrubbed: LONG]<[scrubbed: KEY]>"
     around = b"x" * before, b"y" * (after + LARGE_BYTES)
 
-    assert scrubber.data(written.join(around)) == scrubbed.join(around)
+    assert scrubber.scrub_bytes(written.join(around)) == scrubbed.join(around)
 
 
 def test_a_large_text_without_a_secret_is_not_copied() -> None:
     text = bytes(LARGE_BYTES + 1)
 
-    assert SCRUBBER.data(text) is text
+    assert SCRUBBER.scrub_bytes(text) is text
 
 
 ENCODINGS: dict[str, Callable[[Random, bytes], bytes]] = {
@@ -228,6 +228,6 @@ def test_the_search_in_large_texts_finds_everything_the_scrubber_finds(encoding:
         written = b"".join(bytes([character]) + r.choice(WRAPS) for character in written)
     text = r.choice(AROUND) + written + r.choice(AROUND)
 
-    is_found = Scrubber({"KEY": value}).finds(text)
+    is_found = Scrubber({"KEY": value}).contains_secret(text)
 
-    assert not is_found or Traces(value).may_occur_in(text)
+    assert not is_found or SecretForms("KEY", value).may_occur_in(text)
