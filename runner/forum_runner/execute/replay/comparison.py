@@ -26,21 +26,22 @@ class ReplayDivergence:
 
 
 class ReplayAttempt:
-    """One try to replay a session: at every choice the first candidate, or the one that `otherwise` names for it.
+    """One try to replay a session.
 
-    `choices` holds the number of candidates, wherever there was more than one.
+    At each choice between several candidates, it takes the first one, or the one that `alternatives` has for this
+    choice. `candidate_counts` has the number of candidates at each choice. `position` is the first entry that was not
+    compared.
     """
 
-    def __init__(self, session: Session, candidates: EventCandidates, otherwise: dict[int, int]) -> None:
+    def __init__(self, session: Session, candidates: EventCandidates, alternatives: dict[int, int]) -> None:
         self._session = session
         self._entries = session.entries
         self._candidates = candidates
-        self.otherwise = otherwise
+        self.alternatives = alternatives
         self._machine = self._restored()
-        self.choices: list[int] = []
+        self.candidate_counts: list[int] = []
         self.calls = 0
-        # The first entry that was not compared.
-        self.at = max(session.start, 1)
+        self.position = max(session.start, 1)
         self.is_sealed = False
         self.divergence: ReplayDivergence | None = None
 
@@ -63,34 +64,34 @@ class ReplayAttempt:
 
     def run(self) -> ReplayDivergence | None:
         """Replays the session to its end, or to the first entry that differs."""
-        begin_us = read_time(self._entries[min(self.at, len(self._entries) - 1)].at)
+        begin_us = read_time(self._entries[min(self.position, len(self._entries) - 1)].at)
         begin = self._machine.resume if self._session.start else self._machine.open
         self.divergence = self._compare(begin(begin_us), begin_us)
-        while self.divergence is None and self.at < self._session.end and not self.is_sealed:
+        while self.divergence is None and self.position < self._session.end and not self.is_sealed:
             self.divergence = self._next_event()
         return self.divergence
 
     def _next_event(self) -> ReplayDivergence | None:
-        """Every entry of the last event was compared: sends the next event."""
-        machine, entry = self._machine, self._entries[self.at]
+        """Sends the next event, after every entry of the last event was compared."""
+        machine, entry = self._machine, self._entries[self.position]
         is_event = is_by_person(entry) and machine.outcome is None and not self._is_cut_off_here()
         if is_foreign(entry) and not is_event:
             machine.state.apply(entry.kind, read_time(entry.at), entry.data, self._session.bodies.of_entry(entry))
-            self.at += 1
+            self.position += 1
             return None
-        candidates = self._candidates.next(machine, self.at)
+        candidates = self._candidates.next(machine, self.position)
         if not candidates:
-            return ReplayDivergence(self.at, _document(entry), None)
+            return ReplayDivergence(self.position, _recorded_document(entry), None)
         choice = 0
         if len(candidates) > 1:
-            choice = self.otherwise.get(len(self.choices), 0)
-            self.choices.append(len(candidates))
+            choice = self.alternatives.get(len(self.candidate_counts), 0)
+            self.candidate_counts.append(len(candidates))
         event, at_us = candidates[choice]
         self.calls += isinstance(event, Replied)
         return self._compare(machine.handle(event, at_us), at_us)
 
     def _find_reusable(self, unit: Unit, _fingerprint: str) -> Reusable | None:
-        """A result that was found is recorded at once: if the next entry is another one, none was found."""
+        """The result that the next entry records. A result is recorded as soon as it is found, so there is no other."""
         state = self._machine.state
         entry = self._entries[state.seq] if state.seq < self._session.end else None
         if entry is None or entry.kind != "task.reused" or entry.data["task"] != unit.name:
@@ -104,34 +105,34 @@ class ReplayAttempt:
         at = written_time(at_us)
         for new in transition.entries:
             if self._is_cut_off_here():
-                self.at = self._session.end
+                self.position = self._session.end
                 return None
-            entry, replayed = self._entries[self.at], self._new_document(new)
-            recorded = _document(entry)
-            if not _agree(recorded, replayed):
-                return ReplayDivergence(self.at, recorded, replayed)
+            entry, replayed = self._entries[self.position], self._replayed_document(new)
+            recorded = _recorded_document(entry)
+            if not _matches(recorded, replayed):
+                return ReplayDivergence(self.position, recorded, replayed)
             if entry.at != at:
-                # All entries that an event leads to have its time (RUN-ORDER-001): this one has another cause.
-                return ReplayDivergence(self.at, recorded, None)
+                # All entries that an event leads to have its time (RUN-ORDER-001), so another event led to this one.
+                return ReplayDivergence(self.position, recorded, None)
             self._restore_displayed_digest(new)
             self.is_sealed = new.kind == "run.sealed"
-            self.at += 1
+            self.position += 1
         return None
 
     def _is_cut_off_here(self) -> bool:
-        """Whether the process was killed here: the rest of the session was not written by it."""
-        return all(is_foreign(self._entries[place]) for place in range(self.at, self._session.end))
+        """Whether the process was killed here, because other writers wrote the rest of the session."""
+        return all(is_foreign(self._entries[position]) for position in range(self.position, self._session.end))
 
     def _restore_displayed_digest(self, new: NewEntry) -> None:
-        """A salted body has another digest in the ledger than in this machine."""
+        """Gives the gate the recorded digest: the salt of a body differs between the ledger and this machine."""
         if new.kind == "gate.opened":
             gate = self._machine.state.units[new.data["task"]].gate
             if gate is not None:
-                gate.displayed = self._entries[self.at].bodies["displayed"]["digest"]
+                gate.displayed = self._entries[self.position].bodies["displayed"]["digest"]
 
-    def _new_document(self, new: NewEntry) -> dict[str, Any]:
-        """The entry as the ledger would hold it, with the recorded salts."""
-        recorded = self._entries[self.at].bodies
+    def _replayed_document(self, new: NewEntry) -> dict[str, Any]:
+        """The entry as the ledger would contain it, with the recorded salts."""
+        recorded = self._entries[self.position].bodies
         return {
             "kind": new.kind,
             "actor": new.actor,
@@ -152,7 +153,7 @@ class ReplayAttempt:
         return {"bytes": len(body.data), "digest": digest, "salted": True, "type": body.type}
 
 
-def _document(entry: ReadEntry) -> dict[str, Any]:
+def _recorded_document(entry: ReadEntry) -> dict[str, Any]:
     return {
         "kind": entry.kind,
         "actor": entry.actor,
@@ -162,8 +163,8 @@ def _document(entry: ReadEntry) -> dict[str, Any]:
     }
 
 
-def _agree(recorded: Mapping[str, Any], replayed: Mapping[str, Any]) -> bool:
-    """The root of a seal follows from all entries before it, so it is not compared."""
+def _matches(recorded: Mapping[str, Any], replayed: Mapping[str, Any]) -> bool:
+    """Whether two entries are equal. The root of a seal follows from all entries before it, so it is not compared."""
     if recorded["kind"] == "run.sealed":
         facts = {name: value for name, value in recorded["data"].items() if name != "root"}
         recorded = {**recorded, "data": facts}

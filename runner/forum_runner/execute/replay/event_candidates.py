@@ -16,15 +16,15 @@ from forum_runner.ledger.read_entry import MAINTENANCE_KINDS, ReadEntry
 from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
-_CLOSING = ("task.finished", "verdict.given", "task.lost", "verdict.lost")
-# What a machine writes about expired timers, before it handles an event.
-_DUE = ("gate.decided", "budget.stopped")
-# What may come between an interrupt and the pause that follows it: ends of calls, and decisions by deadlines.
-_PAUSING = frozenset({*_CLOSING, "budget.exceeded", "gate.decided", "run.paused"})
+_CALL_END_KINDS = ("task.finished", "verdict.given", "task.lost", "verdict.lost")
+# Kinds that a machine writes about expired timers, before it handles an event.
+_TIMER_KINDS = ("gate.decided", "budget.stopped")
+# Kinds that may come between an interrupt and the pause that follows it: ends of calls, and decisions by deadlines.
+_PAUSING_KINDS = frozenset({*_CALL_END_KINDS, "budget.exceeded", "gate.decided", "run.paused"})
 # A call that a budget cut short ends its unit even while the run is pausing.
-_STOPPING = _PAUSING | {"budget.stopped", "task.ended"}
-# How late a busy process may wake.
-_LATE_US = 50_000
+_STOPPING_KINDS = _PAUSING_KINDS | {"budget.stopped", "task.ended"}
+# How late a busy process may wake after a timer expires.
+_MAX_DELAY_US = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +62,19 @@ class EventCandidates:
         self._session = session
         self._entries = entries = session.entries
         start, end = session.start, session.end
-        self._late_us = 0 if entries[0].data["mode"] == "deterministic" else _LATE_US
-        # The first entry after which an interrupt is possible, and the first after which it is likely.
-        self._may_pause_from = self._is_likely_to_pause_from = end
-        last = next(entries[place] for place in reversed(range(start, end)) if not is_foreign(entries[place]))
+        self._max_delay_us = 0 if entries[0].data["mode"] == "deterministic" else _MAX_DELAY_US
+        # The first entries that may follow an interrupt, and that are likely to follow one.
+        self._first_possible_interrupt = self._first_likely_interrupt = end
+        last = next(entries[position] for position in reversed(range(start, end)) if not is_foreign(entries[position]))
         is_interrupted = last.kind == "run.paused" and last.data["reason"] == "interrupted"
         if is_interrupted or last.kind not in ("run.paused", "run.sealed"):
-            self._may_pause_from = self._tail(_STOPPING)
-            ended_from = self._tail(_PAUSING)
+            self._first_possible_interrupt = self._start_of_tail(_STOPPING_KINDS)
+            ended_from = self._start_of_tail(_PAUSING_KINDS)
             if is_interrupted or any(entry.data.get("status") == "cancelled" for entry in entries[ended_from:end]):
-                self._is_likely_to_pause_from = ended_from
+                self._first_likely_interrupt = ended_from
 
     def next(self, machine: Machine, at: int) -> list[EventCandidate]:
-        """The events that may have led to this entry, or to none before it; the likeliest first."""
+        """The events that may have led to this entry or, without an entry, preceded it; the likeliest first."""
         if machine.outcome is not None:
             return []
         entry = self._entries[at]
@@ -87,33 +87,33 @@ class EventCandidates:
             candidates.append(EventCandidate(TimePassed(), now_us))
         if due_us is not None and _may_wake_without_entry(machine, due_us) and (entry is cause or due_us < now_us):
             silent = EventCandidate(TimePassed(), due_us)
-            candidates = [silent, *candidates] if now_us - due_us > self._late_us else [*candidates, silent]
-        if at >= self._may_pause_from and not machine.is_pausing:
+            candidates = [silent, *candidates] if now_us - due_us > self._max_delay_us else [*candidates, silent]
+        if at >= self._first_possible_interrupt and not machine.is_pausing:
             interrupts = _interrupts(machine, now_us)
-            is_likely = at >= self._is_likely_to_pause_from
+            is_likely = at >= self._first_likely_interrupt
             candidates = [*interrupts, *candidates] if is_likely else [*candidates, *interrupts]
         return candidates
 
-    def _tail(self, kinds: frozenset[str]) -> int:
-        """The first entry from which on there are only entries of these kinds, and foreign ones."""
-        place = self._session.end
-        while place > self._session.start + 1:
-            entry = self._entries[place - 1]
+    def _start_of_tail(self, kinds: frozenset[str]) -> int:
+        """The position after which the session has only entries of these kinds, and foreign ones."""
+        position = self._session.end
+        while position > self._session.start + 1:
+            entry = self._entries[position - 1]
             if not is_foreign(entry) and (entry.kind not in kinds or _is_by_schema(entry)):
                 break
-            place -= 1
-        return place
+            position -= 1
+        return position
 
     def _cause(self, at: int) -> ReadEntry | None:
-        """The entry that shows the event. Entries about timers that expired at the same time come before it."""
+        """The entry that shows the event: this one, or one after entries about timers that expired at the same time."""
         first = self._entries[at]
-        if first.kind not in _DUE:
+        if first.kind not in _TIMER_KINDS:
             return first if _shows_an_event(first) else None
-        for place in range(at, self._session.end):
-            entry = self._entries[place]
+        for position in range(at, self._session.end):
+            entry = self._entries[position]
             if entry.at == first.at and _shows_an_event(entry):
                 return entry
-            if entry.at != first.at or entry.kind not in (*_DUE, "task.ended"):
+            if entry.at != first.at or entry.kind not in (*_TIMER_KINDS, "task.ended"):
                 break
         return None
 
@@ -132,8 +132,8 @@ class EventCandidates:
 
 
 def _shows_an_event(entry: ReadEntry) -> bool:
-    """Whether it records the end of a call, or a person's decision."""
-    return is_by_person(entry) or (entry.kind in _CLOSING and not _is_by_schema(entry))
+    """Whether the entry records the end of a call or a person's decision."""
+    return is_by_person(entry) or (entry.kind in _CALL_END_KINDS and not _is_by_schema(entry))
 
 
 def _is_by_schema(entry: ReadEntry) -> bool:
@@ -141,19 +141,19 @@ def _is_by_schema(entry: ReadEntry) -> bool:
 
 
 def _due_us(machine: Machine, now_us: int) -> int | None:
-    """The earliest expired timer that the machine was not woken for."""
+    """The time of the earliest expired timer for which the machine was not woken; None if there is none."""
     wake_us = machine.next_wake_us()
     if wake_us is not None and wake_us <= now_us:
         return wake_us
     # The budget counts whole milliseconds: it may be used up just before the machine asks to be woken.
-    is_over = machine.wall_ms is not None and machine.state.active_ms(now_us) >= machine.wall_ms
-    return now_us if is_over and not machine.state.is_out_of_time and not machine.is_pausing else None
+    is_time_up = machine.wall_ms is not None and machine.state.active_ms(now_us) >= machine.wall_ms
+    return now_us if is_time_up and not machine.state.is_out_of_time and not machine.is_pausing else None
 
 
 def _may_wake_without_entry(machine: Machine, due_us: int) -> bool:
     """Whether the unit whose timer expired may have had to wait again, so that nothing was written.
 
-    If there is no room for a call it only goes to its queue, as it would at the next event.
+    If the run may not make another call, the unit only goes to its queue, as it would at the next event.
     """
     unit = machine.first_waiting_unit()
     if unit is None or unit.resumes_us != due_us or unit.state is not None or machine.is_pausing:
@@ -162,7 +162,10 @@ def _may_wake_without_entry(machine: Machine, due_us: int) -> bool:
 
 
 def _interrupts(machine: Machine, now_us: int) -> list[EventCandidate]:
-    """At the time of the entry, or right after the one before it: a pausing run ignores timers that expire later."""
+    """Interrupts at the time of the entry, or right after the one before it.
+
+    The earlier one differs if a timer expired in between, because a pausing run ignores timers.
+    """
     is_early = machine.state.open_calls and _due_us(machine, now_us) is not None
     times = [now_us, machine.state.now_us] if is_early else [now_us]
     return [EventCandidate(Interrupted(), time) for time in times]

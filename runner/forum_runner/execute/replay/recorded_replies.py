@@ -24,7 +24,7 @@ def reply_of(entry: ReadEntry, bodies: Bodies, *, is_model: bool) -> Reply:
 
     If the detail has a `code`, the runner itself rejected the reply. It will read the reply and reject it again.
     """
-    return _verdict(entry, bodies) if entry.kind == "verdict.given" else _work(entry, bodies, is_model)
+    return _verdict_reply(entry, bodies) if entry.kind == "verdict.given" else _attempt_reply(entry, bodies, is_model)
 
 
 def recorded_calls(directory: Path) -> list[dict[str, Any]]:
@@ -41,42 +41,42 @@ def _calls(directory: Path, bodies: RecordedBodies) -> Iterator[dict[str, Any]]:
         if entry.kind in ("task.started", "verdict.asked"):
             open_calls[entry.data["task"]] = entry
         elif entry.kind in ("task.finished", "verdict.given") and entry.data.get("by") != "schema":
-            began = open_calls.pop(entry.data["task"])
-            prompt = orjson.loads(bodies.body(began.bodies["prompt"]).data) if "prompt" in began.bodies else {}
+            opening = open_calls.pop(entry.data["task"])
+            prompt = orjson.loads(bodies.body(opening.bodies["prompt"]).data) if "prompt" in opening.bodies else {}
             if "stdin" in prompt:
                 prompt["stdin"] = prompt["stdin"].encode()
             yield {
-                "task": began.data["task"],
-                "attempt": began.data["attempt"],
-                "check": began.data.get("check"),
-                "agent": began.data.get("agent"),
-                "latency_ms": (read_time(entry.at) - read_time(began.at)) // 1_000,
+                "task": opening.data["task"],
+                "attempt": opening.data["attempt"],
+                "check": opening.data.get("check"),
+                "agent": opening.data.get("agent"),
+                "latency_ms": (read_time(entry.at) - read_time(opening.at)) // 1_000,
                 "prompt": prompt,
-                "reply": reply_of(entry, bodies.of_entry(entry), is_model=plan.is_model(began.data.get("adapter"))),
+                "reply": reply_of(entry, bodies.of_entry(entry), is_model=plan.is_model(opening.data.get("adapter"))),
             }
 
 
-def _work(entry: ReadEntry, bodies: Bodies, is_model: bool) -> Reply:
+def _attempt_reply(entry: ReadEntry, bodies: Bodies, is_model: bool) -> Reply:
     data = entry.data
-    detail = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
+    detail = orjson.loads(_body_bytes(bodies, "detail") or b"{}")
     failure = None
     kind = data.get("error") or ("cancelled" if data["status"] == "cancelled" else None)
     if kind is not None and "code" not in detail:
         failure = Failure(ErrorKind(kind), detail.get("message", ""), detail.get("retry_after_ms"))
     digest = data.get("executable")
     return Reply(
-        content=_bytes(bodies, "reply") or _bytes(bodies, "output"),
+        content=_body_bytes(bodies, "reply") or _body_bytes(bodies, "output"),
         failure=failure,
         usage=_usage(entry) if data["measured"] and is_model else None,
         exit_status=data.get("exit_status"),
         executable=None if digest is None else Executable(detail.get("path", ""), digest),
-        stderr=_bytes(bodies, "stderr"),
+        stderr=_body_bytes(bodies, "stderr"),
         model=detail.get("model", ""),
         finish=detail.get("finish", ""),
     )
 
 
-def _bytes(bodies: Bodies, name: str) -> bytes:
+def _body_bytes(bodies: Bodies, name: str) -> bytes:
     return bodies[name].data if name in bodies else b""
 
 
@@ -85,17 +85,17 @@ def _usage(entry: ReadEntry) -> Usage:
     return Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"])
 
 
-def _verdict(entry: ReadEntry, bodies: Bodies) -> Reply:
+def _verdict_reply(entry: ReadEntry, bodies: Bodies) -> Reply:
     """A reply that leads to this verdict, with this reason."""
-    content, reason = _bytes(bodies, "reply"), _bytes(bodies, "reason").decode()
-    detail = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
+    content, reason = _body_bytes(bodies, "reply"), _body_bytes(bodies, "reason").decode()
+    detail = orjson.loads(_body_bytes(bodies, "detail") or b"{}")
     retry_after_ms = detail.get("retry_after_ms")
     if entry.data["verdict"] == "none":
-        failed = None if "code" in detail else Failure(ErrorKind(entry.data["error"]), reason, retry_after_ms)
-        return Reply(content, failed, usage=_usage(entry))
+        failure = None if "code" in detail else Failure(ErrorKind(entry.data["error"]), reason, retry_after_ms)
+        return Reply(content, failure, usage=_usage(entry))
     if entry.data["by"] == "agent":
         return Reply(content, usage=_usage(entry))
     # A command's reason is its standard output followed by its standard error, as text.
-    errors = reason[len(content.decode(errors="replace")) + 1 :] if content else reason
+    stderr = reason[len(content.decode(errors="replace")) + 1 :] if content else reason
     failure = None if entry.data["verdict"] == "pass" else Failure(ErrorKind.EXIT_STATUS, reason, retry_after_ms)
-    return Reply(content, failure, stderr=errors.encode())
+    return Reply(content, failure, stderr=stderr.encode())

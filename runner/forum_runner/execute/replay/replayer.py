@@ -14,9 +14,9 @@ from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan
 
-# How many entries may be replayed to find the events of one session: a few seconds' worth or, in a long run, enough for
-# a few tries.
-_MAX_ENTRIES = 100_000
+# How many entries may be replayed to find the events of one session. This takes a few seconds; in a long run, it is
+# enough for a few tries.
+_MAX_REPLAYED_ENTRIES = 100_000
 _MIN_TRIES = 8
 
 
@@ -41,40 +41,40 @@ class Replayer:
         self._stream.close()
 
     def replay(self) -> ReplayResult:
-        """Replays each session separately: a process passes nothing on except its ledger."""
+        """Replays each session separately, because a process leaves only its ledger to the next one."""
         entries, calls, divergence = 0, 0, None
         for session in self._sessions():
             best = _best_attempt(session)
-            entries, calls, divergence = best.at, calls + best.calls, best.divergence
-            # After a seal only foreign entries and seals with the same facts follow: verification checks those.
+            entries, calls, divergence = best.position, calls + best.calls, best.divergence
+            # After a seal, only foreign entries and seals with the same facts follow, which verification checks.
             if divergence is not None or best.is_sealed:
                 break
         return ReplayResult(entries, calls, divergence, divergence is None)
 
     def _sessions(self) -> list[Session]:
-        resumed = [place for place, entry in enumerate(self._entries) if entry.kind == "run.resumed"]
-        places = zip([0, *resumed], [*resumed, len(self._entries)], strict=True)
-        return [Session(self._plan, self._entries, self._bodies, start, end) for start, end in places]
+        resumed = [position for position, entry in enumerate(self._entries) if entry.kind == "run.resumed"]
+        bounds = zip([0, *resumed], [*resumed, len(self._entries)], strict=True)
+        return [Session(self._plan, self._entries, self._bodies, start, end) for start, end in bounds]
 
 
 def _best_attempt(session: Session) -> ReplayAttempt:
     """The attempt that reaches the end of the session or, if none does, the one that gets furthest.
 
-    The first attempt always takes the likeliest candidate. An attempt that diverges adds others, each with another
-    candidate at one of its choices, the last choice first. Attempts that follow the furthest one are tried first.
+    The first attempt always takes the likeliest candidate. An attempt that diverges adds variants, each with a
+    different candidate at one of its choices, the last choice first. Variants of the furthest attempt are tried first.
     """
     candidates = EventCandidates(session)
     untried: list[tuple[int, int, dict[int, int]]] = []
     numbers = count()
-    entries_left = max(_MAX_ENTRIES, _MIN_TRIES * session.end)
+    entries_left = max(_MAX_REPLAYED_ENTRIES, _MIN_TRIES * session.end)
     attempt = furthest = ReplayAttempt(session, candidates, {})
     while attempt.run() is not None:
-        furthest = max(furthest, attempt, key=lambda tried: tried.at)
-        first = max(attempt.otherwise, default=-1) + 1
-        for choice in reversed(range(first, len(attempt.choices))):
-            for other in range(1, attempt.choices[choice]):
-                heappush(untried, (-attempt.at, next(numbers), {**attempt.otherwise, choice: other}))
-        entries_left -= attempt.at
+        furthest = max(furthest, attempt, key=lambda tried: tried.position)
+        first = max(attempt.alternatives, default=-1) + 1
+        for choice in reversed(range(first, len(attempt.candidate_counts))):
+            for candidate in range(1, attempt.candidate_counts[choice]):
+                heappush(untried, (-attempt.position, next(numbers), {**attempt.alternatives, choice: candidate}))
+        entries_left -= attempt.position
         if not untried or entries_left <= 0:
             return furthest
         attempt = ReplayAttempt(session, candidates, heappop(untried)[2])
