@@ -11,6 +11,6 @@ ANSWER_USAGE = {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 5
 formats = pytest.mark.parametrize("format_", Format)
 
 
-def cut_stream(format_: Format) -> list[bytes]:
+def truncated_stream(format_: Format) -> list[bytes]:
     """The start of a streamed answer. Its last three events are missing."""
     return [stream_head(), *map(chunk, streamed_answer(format_, ModelAnswer())[:-3])]

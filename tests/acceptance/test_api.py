@@ -242,7 +242,7 @@ def test_a_retried_run_reuses_the_results_that_passed(tmp_path: Path) -> None:
         return first.status, second.status
 
     assert asyncio.run(main()) == ("failed", "passed")
-    assert folder.reused("again") == {"a"}
+    assert folder.reused_tasks("again") == {"a"}
 
 
 def test_errors_of_api_calls_are_forum_errors(tmp_path: Path) -> None:

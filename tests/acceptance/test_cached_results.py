@@ -110,7 +110,7 @@ def test_a_resumed_run_adds_its_results_to_the_cache(folder: Folder) -> None:
     assert folder.forum("resume", "second").code == 0
 
     assert folder.run(out="third").code == 5
-    assert folder.reused("third") == {"cached"}
+    assert folder.reused_tasks("third") == {"cached"}
     assert folder.lines("effects").count("three") == 1
 
 
@@ -143,5 +143,5 @@ def test_scripted_results_are_not_reused_in_a_live_run(tmp_path: Path) -> None:
     result = folder.run("--from", "b", "--base", "scripted", out="live")
 
     assert result.code == 2
-    assert "that run is scripted and this one is live" in result.err
+    assert "it is scripted, and this run is live" in result.err
     assert not (folder.path / "live").exists()

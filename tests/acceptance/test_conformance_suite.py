@@ -101,7 +101,7 @@ def test_a_program_cannot_read_the_expected_answer(suite: Suite) -> None:
 
 
 def test_a_role_that_is_not_offered_is_requested_once(suite: Suite) -> None:
-    log = suite.folder / "asked"
+    log = suite.folder / "requests"
     code = f"import sys; open({str(log)!r}, 'a').write(sys.argv[1] + ' '); sys.exit(33)"
     (suite.folder / "no.py").write_text(code)
 
@@ -251,7 +251,7 @@ def test_a_hanging_long_lived_process_is_reported_with_a_hint_to_flush(suite: Su
 def test_a_role_is_abandoned_if_its_first_vectors_all_fail_in_the_same_way(suite: Suite, mode: list[str]) -> None:
     ids = [f"ledger/v-{number:02}" for number in range(30)]
     write_set(suite.vectors, *(verify_case(id_) for id_ in ids))
-    log = suite.folder / "asked"
+    log = suite.folder / "requests"
     (suite.folder / "bad.py").write_text(f"import sys; open({str(log)!r}, 'a').write('x'); sys.exit(2)")
 
     completed = suite.test({}, "--json", *mode, entrypoint=f"'{sys.executable}' bad.py")

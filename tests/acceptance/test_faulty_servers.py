@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.faulty_runs import ANSWER_USAGE, cut_stream, formats
+from acceptance.faulty_runs import ANSWER_USAGE, formats, truncated_stream
 from acceptance.model_workflows import (
     HELLO,
     KEY,
@@ -122,7 +122,7 @@ def test_an_unreadable_answer_is_charged_and_retried_with_the_same_prompt(
 
 def _broken_stream(data: bytes) -> Step:
     """A stream with some text, followed by invalid data."""
-    return lambda request: [*cut_stream(Format.of_path(request.path)), chunk(data), END_OF_CHUNKS]
+    return lambda request: [*truncated_stream(Format.of_path(request.path)), chunk(data), END_OF_CHUNKS]
 
 
 BROKEN_TEXT: dict[str, Step] = {
@@ -248,7 +248,7 @@ def test_usage_above_the_reservation_is_charged_and_recorded(
 
 def drip(format_: Format) -> Iterator[Act]:
     """An endless stream without long pauses."""
-    *events, _ = cut_stream(format_)
+    *events, _ = truncated_stream(format_)
     yield from events
     while True:
         yield chunk(b": still here\n\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.faulty_runs import ANSWER_USAGE, cut_stream, formats
+from acceptance.faulty_runs import ANSWER_USAGE, formats, truncated_stream
 from acceptance.model_workflows import KEY, NO_TOKENS, calls, run_hello, totals
 from acceptance.workflow_folder import Folder
 from servers.faulty import Act, Cut, FaultyServer, Pause, does
@@ -37,7 +37,7 @@ def test_a_complete_answer_without_an_end_marker_is_not_charged_twice(
 def test_a_truncated_answer_is_recorded_and_charged_with_its_full_reservation(
     folder: Folder, server: FaultyServer, format_: Format, ending: Act
 ) -> None:
-    server.will(does(*cut_stream(format_), Pause(0.05), ending))
+    server.will(does(*truncated_stream(format_), Pause(0.05), ending))
 
     result = run_hello(folder, server.base_url, format_)
     first, second = calls(folder)
@@ -62,7 +62,7 @@ def test_an_error_within_a_stream_has_its_own_kind_and_is_charged(
     folder: Folder, server: FaultyServer, format_: Format, label: str, kind: str
 ) -> None:
     error = event({"type": "error", "error": {"type": label, "message": "too busy"}}, "error")
-    server.will(does(*cut_stream(format_), chunk(error), END_OF_CHUNKS))
+    server.will(does(*truncated_stream(format_), chunk(error), END_OF_CHUNKS))
 
     result = run_hello(folder, server.base_url, format_)
     first, second = calls(folder)

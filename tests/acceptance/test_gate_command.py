@@ -107,7 +107,7 @@ def test_an_empty_instruction_is_refused_as_in_a_plan(folder: Folder) -> None:
     folder.write({"blank": ask("")}, roster=MODEL)
     assert "F308" in folder.forum("check", "workflow.yaml").out
 
-    # Both accept white space.
+    # Both commands accept whitespace.
     assert folder.forum("gate", "edit", "run", "publish", "--by", "ann", "--instruction", " \n").code == 0
     folder.write({"blank": ask(" \n")}, roster=MODEL)
     assert folder.forum("check", "workflow.yaml").code == 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.workflow_folder import MODEL, PATIENCE_S, Folder, ask, bytes_in, cut_after, sh, wait_for
+from acceptance.workflow_folder import MODEL, PATIENCE_S, Folder, ask, bytes_in, sh, truncate_after, wait_for
 
 EDIT = ("--instruction", "Publish it in capitals.")
 
@@ -198,7 +198,7 @@ def test_the_list_reports_that_a_running_process_accepts_decisions(tmp_path: Pat
 
 def test_a_killed_run_is_not_reported_as_running(tmp_path: Path) -> None:
     folder = paused_run(tmp_path)
-    cut_after(folder.path / "run", len(folder.entries()) - 1)
+    truncate_after(folder.path / "run", len(folder.entries()) - 1)
     before = bytes_in(folder.path / "run")
 
     gates = list_gates_as_json(folder)

@@ -17,7 +17,18 @@ import pytest
 from acceptance.judge_command import JUDGE, SCHEMAS
 from acceptance.samples import SAMPLES, copy_sample
 from acceptance.schema_checks import Document, check_matches_schema, validator
-from acceptance.workflow_folder import FORUM, MODEL, PATIENCE_S, SHELL, Folder, Result, ask, cut_after, sh, wait_for
+from acceptance.workflow_folder import (
+    FORUM,
+    MODEL,
+    PATIENCE_S,
+    SHELL,
+    Folder,
+    Result,
+    ask,
+    sh,
+    truncate_after,
+    wait_for,
+)
 from fake_ledger.files import ledger_of
 from forum_runner.cli import cli
 from ledgers import EXAMPLES, LEDGERS
@@ -230,7 +241,7 @@ def add_damaged_runs(folder: Folder) -> None:
     for name in ("cut", "torn", "unreadable", "redacted"):
         shutil.copytree(path / "passed", path / name)
     shutil.copytree(path / "paused", path / "redacted-gate")
-    cut_after(path / "cut", 6)
+    truncate_after(path / "cut", 6)
     with (path / "torn" / "ledger.jsonl").open("ab") as ledger:
         ledger.write(b'{"actor":')
     lines = (path / "unreadable" / "ledger.jsonl").read_bytes().splitlines(keepends=True)

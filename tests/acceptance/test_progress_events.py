@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from acceptance.schema_checks import check_matches_schema
-from acceptance.workflow_folder import FORUM, PATIENCE_S, Folder, cut_after, sh, wait_for
+from acceptance.workflow_folder import FORUM, PATIENCE_S, Folder, sh, truncate_after, wait_for
 
 JSON = ("--progress", "json")
 GATE = {"question": "Continue?"}
@@ -104,7 +104,7 @@ def test_a_missing_base_is_reported(folder: Folder) -> None:
     folder.write({"a": sh("echo one"), "b": sh("cat", needs=["a"])})
     assert folder.run(out="first").code == 0
     assert folder.run("--only", "b", "--base", "first").code == 0
-    cut_after(folder.path / "run", 3)
+    truncate_after(folder.path / "run", 3)
     (folder.path / "first").rename(folder.path / "away")
 
     notices = events_of_kind(folder.forum("resume", "run", *JSON).err, "notice")

@@ -313,7 +313,7 @@ def test_a_run_whose_server_was_killed_can_be_retried_when_it_is_back(
         0,
         dict.fromkeys(("first", "second", "third"), "passed"),
     ), retried
-    assert (folder.reused("second"), folder.attempt_counts("second")) == ({"first"}, {"second": 1, "third": 1})
+    assert (folder.reused_tasks("second"), folder.attempt_counts("second")) == ({"first"}, {"second": 1, "third": 1})
     assert folder.read("second/outputs/third.txt")
     for out in ("run", "second"):
         check_run(folder, first, retried, out=out)

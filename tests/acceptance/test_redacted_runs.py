@@ -55,7 +55,7 @@ def test_a_redacted_result_is_not_reused_from_the_cache_but_its_successor_is(red
     assert (second.code, third.code) == (1, 1), (second, third)
     assert set(redacted.attempt_counts("second")) == {"cached", "uncached", "last"}
     assert "cached: run (its output in the cache was redacted)" in second.err
-    assert (redacted.reused("third"), "redacted" in third.err) == ({"cached"}, False)
+    assert (redacted.reused_tasks("third"), "redacted" in third.err) == ({"cached"}, False)
     for out in ("second", "third"):
         check_valid(redacted.path / out)
 
@@ -75,7 +75,7 @@ def test_resume_failed_runs_a_redacted_task_again(redacted: Folder) -> None:
 
     assert result.code == 1, result
     assert set(redacted.attempt_counts("second")) == {"cached", "last"}
-    assert redacted.reused("second") == {"uncached"}
+    assert redacted.reused_tasks("second") == {"uncached"}
     assert "cached: run (its output was redacted)" in result.err
     check_valid(redacted.path / "second")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.workflow_folder import MODEL, Folder, ask, check_valid, cut_after, sh
+from acceptance.workflow_folder import MODEL, Folder, ask, check_valid, sh, truncate_after
 from forum_runner.canonical import canonical
 
 Edit = Callable[[list[dict[str, Any]]], None]
@@ -57,7 +57,7 @@ def test_an_unfinished_run_is_replayed_to_its_last_entry(folder: Folder) -> None
     write_busy_workflow(folder)
     folder.run()
     size = len(folder.entries())
-    cut_after(folder.path / "run", size - 4)
+    truncate_after(folder.path / "run", size - 4)
 
     replayed = folder.forum("replay", "run")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.workflow_folder import MODEL, Folder, ask, bytes_in, check_valid, cut_after, sh
+from acceptance.workflow_folder import MODEL, Folder, ask, bytes_in, check_valid, sh, truncate_after
 
 ANSWERS = [{"output": "an answer", "usage": {"input_tokens": 10, "output_tokens": 5}}]
 STYLE = {"style": {"type": "string", "default": "plain"}, "size": {"type": "integer", "default": 1}}
@@ -133,7 +133,7 @@ def test_exactly_the_tasks_affected_by_a_change_run_again(
 
     assert result.code == 0, result
     assert set(folder.attempt_counts("second")) == {*rerun, "last"}
-    assert folder.reused("second") == {"source", "left", "right", "join", "beside"} - rerun
+    assert folder.reused_tasks("second") == {"source", "left", "right", "join", "beside"} - rerun
     assert reason in result.err
     assert "last: run (its state in that run is failed)" in result.err
     reported = {
@@ -261,12 +261,12 @@ def test_resuming_a_run_that_reused_results_reuses_them_again(folder: Folder) ->
     folder.write(tasks)
     folder.run(out="first")
     folder.run("--only", "b", "--base", "first", out="second")
-    cut_after(folder.path / "second", 1)
+    truncate_after(folder.path / "second", 1)
 
     result = folder.forum("resume", "second")
 
     assert result.code == 0, result
-    assert (folder.reused("second"), set(folder.attempt_counts("second"))) == ({"a"}, {"b"})
+    assert (folder.reused_tasks("second"), set(folder.attempt_counts("second"))) == ({"a"}, {"b"})
     check_valid(folder.path / "second")
 
 

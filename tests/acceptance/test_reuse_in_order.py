@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.workflow_folder import Folder, Result, check_valid, cut_after, sh
+from acceptance.workflow_folder import Folder, Result, check_valid, sh, truncate_after
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_task_after_reused_or_skipped_tasks_is_reused(folder: Folder) -> None:
 
     assert result.code == 0, result
     assert set(folder.attempt_counts("second")) == {"beside"}
-    assert folder.reused("second") == {"build", "test", "publish", "ask", "last"}
+    assert folder.reused_tasks("second") == {"build", "test", "publish", "ask", "last"}
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
@@ -107,7 +107,7 @@ def test_a_condition_on_a_task_that_ran_again_prevents_reuse_but_unchanged_data_
 
     assert result.code == 0, result
     assert "asked: run (it comes after 'decide', which ran again)" in result.err
-    assert folder.reused("second") == {"given", "both"}
+    assert folder.reused_tasks("second") == {"given", "both"}
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
@@ -130,7 +130,7 @@ def test_a_task_counts_as_run_again_if_its_instances_ran_again(folder: Folder) -
     result = rerun(folder)
 
     assert result.code == 0, result
-    assert folder.reused("second") == {"list"}
+    assert folder.reused_tasks("second") == {"list"}
     assert "checked[1]: run (it comes after 'made', which ran again)" in result.err
     assert "last: run (it comes after 'checked', which ran again)" in result.err
 
@@ -142,7 +142,7 @@ def test_a_resumed_run_considers_the_tasks_that_an_earlier_process_ran(folder: F
     write_workflow(folder, "good again")
     rerun(folder)
     kinds = [(entry["kind"], entry["data"].get("task")) for entry in folder.entries("second")]
-    cut_after(folder.path / "second", kinds.index(("task.ended", "build")) + 1)
+    truncate_after(folder.path / "second", kinds.index(("task.ended", "build")) + 1)
 
     result = folder.forum("resume", "second", "--progress", "none")
 
@@ -186,7 +186,7 @@ def test_the_cache_depends_only_on_the_fingerprint(folder: Folder) -> None:
     result = folder.run(out="second")
 
     assert result.code == 0, result
-    assert (set(folder.attempt_counts("second")), folder.reused("second")) == ({"build"}, {"cached"})
+    assert (set(folder.attempt_counts("second")), folder.reused_tasks("second")) == ({"build"}, {"cached"})
     assert folder.lines("effects") == ["x"]
 
 
@@ -196,7 +196,7 @@ def test_a_cached_result_is_reported_as_reused(folder: Folder) -> None:
 
     result = folder.run("--from", "b", "--base", "first", out="second")
 
-    assert folder.reused("second") == {"a", "b"}
+    assert folder.reused_tasks("second") == {"a", "b"}
     assert result.err.splitlines() == [
         "  a: reused (its fingerprint is the same)",
         "  b: reused (its fingerprint is in the cache)",

@@ -61,7 +61,7 @@ def test_a_part_of_the_plan_runs_with_results_of_an_earlier_run(folder: Folder) 
         result = folder.run(*options, *(["--base", first] if "--until" not in options[0] else []), out=name)
         assert result.code == 0, result
         check_valid(folder.path / name)
-        results[name] = (take_effects(folder), sorted(folder.reused(name)))
+        results[name] = (take_effects(folder), sorted(folder.reused_tasks(name)))
 
     assert results == {
         "only-b": (["b"], ["a"]),

@@ -53,7 +53,7 @@ def test_a_part_needs_only_the_credentials_of_its_tasks(folder: Folder) -> None:
     assert (first.code, first.err) == (0, ""), first
     assert folder.task_states("first") == {"a": "passed", "c": "passed"}
     assert second.code == 0, second
-    assert (folder.reused("second"), set(folder.attempt_counts("second"))) == ({"a"}, {"c"})
+    assert (folder.reused_tasks("second"), set(folder.attempt_counts("second"))) == ({"a"}, {"c"})
     check_valid(folder.path / "second")
 
 
@@ -217,4 +217,4 @@ def test_from_and_until_run_the_tasks_between_them(folder: Folder) -> None:
     result = folder.run("--from", "b", "--until", "c", "--base", "first")
 
     assert result.code == 0, result
-    assert (set(folder.attempt_counts()), folder.reused()) == ({"b", "c"}, {"a"})
+    assert (set(folder.attempt_counts()), folder.reused_tasks()) == ({"b", "c"}, {"a"})

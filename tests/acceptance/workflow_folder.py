@@ -128,7 +128,7 @@ class Folder:
         """The number of attempts of each task and instance."""
         return Counter(entry["data"]["task"] for entry in self.entries(out, "task.started"))
 
-    def reused(self, out: str | Path = "run") -> set[str]:
+    def reused_tasks(self, out: str | Path = "run") -> set[str]:
         return {entry["data"]["task"] for entry in self.entries(out, "task.reused")}
 
     def body(self, out: str | Path, entry: Fields, name: str) -> bytes:
@@ -179,7 +179,7 @@ def check_replay(directory: Path) -> None:
     assert replayed.is_same
 
 
-def cut_after(directory: Path, entries: int) -> None:
+def truncate_after(directory: Path, entries: int) -> None:
     """Leave the run as if its process had been killed after that many entries."""
     ledger = directory / "ledger.jsonl"
     ledger.write_bytes(b"".join(ledger.read_bytes().splitlines(keepends=True)[:entries]))
@@ -216,7 +216,7 @@ def _marked(mark: bytes) -> Iterator[int]:
 
 
 def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the file exists. Fail if the process ends before."""
+    """Wait until the file exists. Fail if the process ends first."""
     deadline_s = time.monotonic() + PATIENCE_S
     while not path.exists():
         assert process.poll() is None, process.communicate()

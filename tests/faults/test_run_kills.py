@@ -27,8 +27,8 @@ from acceptance.workflow_folder import (
     ask,
     check_replay,
     check_valid,
-    cut_after,
     sh,
+    truncate_after,
     wait_for,
 )
 from forum_runner import api
@@ -211,7 +211,7 @@ def test_a_task_that_is_not_idempotent_fails_if_its_outcome_is_unknown(folder: F
         {"before": "passed", "once": "failed: error", "after": "skipped: upstream"},
     )
     assert again.code == 0, again
-    assert (folder.reused("second"), set(folder.attempt_counts("second"))) == ({"before"}, {"once", "after"})
+    assert (folder.reused_tasks("second"), set(folder.attempt_counts("second"))) == ({"before"}, {"once", "after"})
     assert effects_in(folder) == Counter({("before", 1): 1, ("once", 1): 2, ("after", 1): 1})
     check_valid(folder.path / "second")
 
@@ -281,7 +281,7 @@ def test_a_run_cut_after_any_entry_resumes_to_the_same_outcome(folder: Folder) -
     for entries in range(1, size):
         name = f"cut-{entries}"
         shutil.copytree(whole, folder.path / name)
-        cut_after(folder.path / name, entries)
+        truncate_after(folder.path / name, entries)
         asyncio.run(api.resume(Workspace.at(folder.path), ResumeRequest(name)))
 
         report = verify_ledger(ledger_at(folder.path / name), None, TrustedReferences())

@@ -72,12 +72,12 @@ WORDS = st.sampled_from(
 )
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def paths_in(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, item in items for place in places(item, (*path, key)))]
+    return [path, *(inner for key, item in items for inner in paths_in(item, (*path, key)))]
 
 
-PLACES = [place for place in places(VALID) if place]
+PATHS = [path for path in paths_in(VALID) if path]
 
 
 def check(data: bytes, name: str = "workflow.yaml") -> Compilation:
@@ -111,8 +111,8 @@ def test_random_values_never_crash(value: Any) -> None:
 
 
 @settings(max_examples=300)
-@given(st.lists(st.tuples(st.sampled_from(PLACES), JSON | WORDS), min_size=1, max_size=3), st.booleans())
-def test_a_valid_workflow_with_parts_replaced_never_crashes(changes: list[tuple[Any, Any]], as_json: bool) -> None:
+@given(st.lists(st.tuples(st.sampled_from(PATHS), JSON | WORDS), min_size=1, max_size=3), st.booleans())
+def test_a_valid_workflow_with_parts_replaced_never_crashes(changes: list[tuple[Any, Any]], is_json: bool) -> None:
     mutant = copy.deepcopy(VALID)
     for path, value in changes:
         container: Any = mutant
@@ -122,11 +122,11 @@ def test_a_valid_workflow_with_parts_replaced_never_crashes(changes: list[tuple[
                 container = {}
         container[path[-1]] = value
 
-    text = json.dumps(mutant) if as_json else yaml.safe_dump(mutant, allow_unicode=True)
-    check(text.encode("utf-8", "surrogatepass"), "workflow.json" if as_json else "workflow.yaml")
+    text = json.dumps(mutant) if is_json else yaml.safe_dump(mutant, allow_unicode=True)
+    check(text.encode("utf-8", "surrogatepass"), "workflow.json" if is_json else "workflow.yaml")
 
 
-@given(st.sampled_from(PLACES))
+@given(st.sampled_from(PATHS))
 def test_a_valid_workflow_with_a_missing_part_never_crashes(path: tuple[Any, ...]) -> None:
     mutant = copy.deepcopy(VALID)
     container: Any = mutant

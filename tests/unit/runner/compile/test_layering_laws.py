@@ -66,12 +66,12 @@ def waves_of(plan: dict[str, Any], max_parallel: int) -> list[list[str]]:
     return waves
 
 
-def shuffled(value: Any, source: random.Random) -> Any:
+def shuffle_keys(value: Any, rng: random.Random) -> Any:
     if isinstance(value, dict):
-        items = [(key, shuffled(item, source)) for key, item in value.items()]
-        source.shuffle(items)
+        items = [(key, shuffle_keys(item, rng)) for key, item in value.items()]
+        rng.shuffle(items)
         return dict(items)
-    return [shuffled(item, source) for item in value] if isinstance(value, list) else value
+    return [shuffle_keys(item, rng) for item in value] if isinstance(value, list) else value
 
 
 @pytest.mark.requirement("COMPILE-LAYER-001", "COMPILE-LAYER-002", "COMPILE-LAYER-003")
@@ -111,12 +111,12 @@ def test_splitting_wide_waves_keeps_their_order(plan: dict[str, Any], max_parall
 @pytest.mark.requirement("COMPILE-PURE-001", "COMPILE-PURE-002")
 @given(rich_plans(), st.integers(1, 6), st.randoms(use_true_random=False))
 def test_reordering_keys_or_documents_changes_only_the_file_digests(
-    plan: dict[str, Any], max_parallel: int, source: random.Random
+    plan: dict[str, Any], max_parallel: int, rng: random.Random
 ) -> None:
     parts = workflow(plan, policy={"max_parallel": max_parallel, "allow": {"commands": ["true"]}})
     documents = [{k: v for k, v in parts.items() if k != "plan"}, plan_manifest("main", **plan)]
-    reordered = shuffled(documents, source)
-    source.shuffle(reordered)
+    reordered = shuffle_keys(documents, rng)
+    rng.shuffle(reordered)
 
     first, second = (
         compile_files({"workflow.yaml": b"\n---\n".join(map(as_bytes, d))}) for d in (documents, reordered)

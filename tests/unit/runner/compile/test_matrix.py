@@ -11,7 +11,7 @@ from forum_runner.model import Task
 ASK = {"agent": "critic", "instruction": "Look."}
 
 
-def order(*ids: str) -> list[dict[str, str]]:
+def order_edges(*ids: str) -> list[dict[str, str]]:
     return [{"edge": "order", "task": id_} for id_ in ids]
 
 
@@ -59,7 +59,7 @@ def test_instance_ids_are_sorted_as_text() -> None:
 
 
 @pytest.mark.requirement("COMPILE-MATRIX-002", "COMPILE-WRITE-007")
-def test_an_edge_from_a_matrix_delivers_a_list_unless_it_picks_one_instance() -> None:
+def test_an_edge_from_a_matrix_delivers_a_list_unless_it_selects_one_instance() -> None:
     say = {**ASK, "matrix": {"lang": ["de", "en"], "n": [1, 2]}, "output": {"type": "object"}}
     plan = compile_plan(
         {
@@ -84,11 +84,11 @@ def test_an_edge_from_a_matrix_delivers_a_list_unless_it_picks_one_instance() ->
     assert source("all") == {"list": [{"task": name, "select": "/x"} for name in names]}
     assert source("some") == {"list": [{"task": names[1]}, {"task": names[3]}]}
     assert source("one[lang=en]") == {"task": "say[lang=en,n=1]"}
-    assert plan["tasks"]["after"]["needs"] == order(*names[:2])
+    assert plan["tasks"]["after"]["needs"] == order_edges(*names[:2])
 
 
 @pytest.mark.requirement("COMPILE-MATRIX-002")
-def test_conditions_foreach_and_outputs_pick_instances_too() -> None:
+def test_conditions_foreach_and_outputs_select_instances_too() -> None:
     say = {**ASK, "matrix": {"lang": ["de", "en"]}, "output": {"type": "array"}}
     after = {**ASK, "matrix": {"lang": ["de", "en"]}, "needs": [{"task": "say", "edge": "order"}]}
     after["when"] = {"task": "say", "matrix": {"lang": "${{ matrix.lang }}"}, "output": {"minItems": 1}}
@@ -107,10 +107,10 @@ def test_conditions_foreach_and_outputs_pick_instances_too() -> None:
 
 
 @pytest.mark.requirement("COMPILE-MATRIX-002")
-@pytest.mark.parametrize("pick", [{"lnag": "de"}, {"lang": "fr"}, {"lang": "${{ matrix.lang }}", "x": 1}])
-def test_a_matrix_pick_names_existing_axes_and_values(pick: dict[str, Any]) -> None:
+@pytest.mark.parametrize("selection", [{"lnag": "de"}, {"lang": "fr"}, {"lang": "${{ matrix.lang }}", "x": 1}])
+def test_a_matrix_selection_names_existing_axes_and_values(selection: dict[str, Any]) -> None:
     say = {**ASK, "matrix": {"lang": ["de"]}}
-    other = {**ASK, "matrix": {"lang": ["de"]}, "needs": [{"task": "say", "matrix": pick}]}
+    other = {**ASK, "matrix": {"lang": ["de"]}, "needs": [{"task": "say", "matrix": selection}]}
 
     assert plan_finding_codes({"tasks": {"say": say, "other": other}}) == ["F307"]
 

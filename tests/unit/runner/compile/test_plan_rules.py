@@ -105,25 +105,25 @@ def test_escalation_moves_up_through_tiers_the_agent_has(escalate: list[str], ex
 def test_a_routed_task_needs_at_least_one_eligible_agent() -> None:
     shell_only = {"adapters": {"shell": {"type": "command"}}, "agents": {"operator": {"adapter": "shell"}}}
 
-    def finding_codes(task: dict[str, Any], **parts: Any) -> list[str]:
+    def codes_for(task: dict[str, Any], **parts: Any) -> list[str]:
         return plan_finding_codes({"tasks": {"task": {"lane": "auto", "instruction": "x"} | task}}, **parts)
 
-    assert finding_codes({}) == []
-    assert finding_codes({}, roster=shell_only) == ["F316"]
-    assert finding_codes({}, policy={"allow": {"agents": ["operator"]}}) == ["F501"]
-    assert finding_codes({"escalate": ["frontier"]}) == []
-    assert finding_codes(
+    assert codes_for({}) == []
+    assert codes_for({}, roster=shell_only) == ["F316"]
+    assert codes_for({}, policy={"allow": {"agents": ["operator"]}}) == ["F501"]
+    assert codes_for({"escalate": ["frontier"]}) == []
+    assert codes_for(
         {"escalate": ["capable", "frontier"]}, roster=ROSTER | {"agents": {"writer": ROSTER["agents"]["writer"]}}
     ) == ["F014"]
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-006")
 def test_a_condition_may_refer_to_any_upstream_task() -> None:
-    def finding_codes(on: str) -> list[str]:
+    def codes_for(on: str) -> list[str]:
         last = {**RUN, "needs": [{"task": "b", "edge": "order"}], "when": {"task": on, "output": {"const": "x"}}}
         return plan_finding_codes({"tasks": {"a": RUN, "b": {**RUN, "needs": ["a"]}, "last": last, "beside": RUN}})
 
-    assert [finding_codes(on) for on in ("a", "b", "beside", "last", "nowhere")] == [
+    assert [codes_for(on) for on in ("a", "b", "beside", "last", "nowhere")] == [
         [],
         [],
         ["F306"],

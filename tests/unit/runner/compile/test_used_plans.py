@@ -19,20 +19,20 @@ INNER = plan_manifest(
 )
 
 
-def unfolded(tasks: dict[str, Any], inner: Any = INNER, **body: Any) -> Any:
+def compile_with_inner_plan(tasks: dict[str, Any], inner: Any = INNER, **body: Any) -> Any:
     result = compile_files({"workflow.yaml": workflow({"tasks": tasks, **body}), "inner.yaml": inner})
     assert [f for f in result.findings if f.code not in ("F303", "F311")] == []
     assert result.wave_plan is not None
     return result.wave_plan
 
 
-def order(*ids: str) -> list[dict[str, str]]:
+def order_edges(*ids: str) -> list[dict[str, str]]:
     return [{"edge": "order", "task": id_} for id_ in ids]
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001", "COMPILE-UNFOLD-002")
-def test_a_used_plan_is_unfolded_between_its_upstream_and_downstream_tasks() -> None:
-    plan = unfolded(
+def test_a_used_plan_is_inlined_between_its_upstream_and_downstream_tasks() -> None:
+    plan = compile_with_inner_plan(
         {
             "first": RUN,
             "use": {"uses": "inner.yaml", "with": {"text": "x"}, "needs": [{"task": "first", "edge": "order"}]},
@@ -42,10 +42,10 @@ def test_a_used_plan_is_unfolded_between_its_upstream_and_downstream_tasks() -> 
 
     assert {id_: task.get("needs", []) for id_, task in plan["tasks"].items()} == {
         "first": [],
-        "use/read": order("first"),
+        "use/read": order_edges("first"),
         "use/check": [{"edge": "data", "as": "read", "from": {"task": "use/read"}}],
-        "use/other": order("first"),
-        "last": order("use/check", "use/other"),
+        "use/other": order_edges("first"),
+        "last": order_edges("use/check", "use/other"),
     }
     assert plan["waves"] == [["first"], ["use/other", "use/read"], ["use/check"], ["last"]]
 
@@ -64,7 +64,7 @@ def test_a_nested_plan_runs_after_the_upstream_tasks_of_the_outer_plan() -> None
     result = compile_files(files)
 
     assert result.wave_plan is not None, result.findings
-    assert result.wave_plan["tasks"]["use/go/read"]["needs"] == order("first")
+    assert result.wave_plan["tasks"]["use/go/read"]["needs"] == order_edges("first")
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-003")
@@ -75,7 +75,7 @@ def test_the_value_of_a_used_plan_is_an_object_with_its_outputs() -> None:
         "part": {**ASK, "needs": [{"task": "use", "select": "/answer"}]},
     }
 
-    plan = unfolded(tasks)
+    plan = compile_with_inner_plan(tasks)
 
     outputs = {"answer": {"task": "use/read"}, "part": {"task": "use/check"}}
     assert plan["tasks"]["whole"]["needs"][0]["from"] == {"object": outputs}
@@ -98,7 +98,7 @@ def test_a_pointer_into_a_used_plan_is_appended_to_the_pointer_of_its_output() -
         n: {**ASK, "needs": [{"task": "use", "select": s}]} for n, s in edges.items()
     }
 
-    plan = unfolded(tasks, inner)
+    plan = compile_with_inner_plan(tasks, inner)
 
     assert {name: plan["tasks"][name]["needs"][0]["from"] for name in edges} == {
         "b": {"task": "use/get", "select": "/a/b"},
@@ -129,7 +129,7 @@ def test_a_used_plan_accepts_input_values_of_every_type() -> None:
         "with": {"a": {"x": "${{ inputs.k }}", "y": ["${{ matrix.n }}"]}, "c": "n=${{ matrix.n }}, $${{"},
     }
 
-    plan = unfolded({"use": use}, inner, inputs={"k": {"default": True}})
+    plan = compile_with_inner_plan({"use": use}, inner, inputs={"k": {"default": True}})
 
     assert plan["tasks"]["use[n=7]/say"]["instruction"] == ['{"x":true,"y":[7]} [1] n=7, ${{']
 
@@ -141,20 +141,22 @@ def test_edge_data_reaches_the_inner_tasks_that_refer_to_it() -> None:
         "use": {"uses": "inner.yaml", "needs": ["get"], "with": {"text": "${{ needs.get }}"}},
     }
 
-    plan = unfolded(tasks)
+    plan = compile_with_inner_plan(tasks)
 
     read = plan["tasks"]["use/read"]
     assert read["instruction"] == ["Read ", {"need": "inputs.text"}, "."]
     edge = read["needs"][1]
     assert (edge["as"], edge["from"], len(edge["expects"])) == ("inputs.text", {"task": "get"}, 1)
-    assert plan["tasks"]["use/other"]["needs"] == order("get")
+    assert plan["tasks"]["use/other"]["needs"] == order_edges("get")
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-004", "COMPILE-WRITE-006")
 def test_expects_and_max_bytes_of_an_edge_apply_inside_the_used_plan() -> None:
     need = {"task": "get", "expects": {"minLength": 5}, "max_bytes": 10}
 
-    plan = unfolded({"get": RUN, "use": {"uses": "inner.yaml", "needs": [need], "with": {"text": "${{ needs.get }}"}}})
+    plan = compile_with_inner_plan(
+        {"get": RUN, "use": {"uses": "inner.yaml", "needs": [need], "with": {"text": "${{ needs.get }}"}}}
+    )
 
     edge = plan["tasks"]["use/read"]["needs"][1]
     assert edge["max_bytes"] == 10
@@ -197,7 +199,7 @@ def test_a_condition_on_a_used_plan_applies_to_each_of_its_tasks() -> None:
         "when": {"task": "lint", "output": {"const": "x"}},
     }
 
-    plan = unfolded({"lint": RUN, "use": use}, inner)
+    plan = compile_with_inner_plan({"lint": RUN, "use": use}, inner)
 
     sources = {id_: [c["from"] for c in plan["tasks"][id_].get("when", [])] for id_ in ("use/a", "use/b")}
     assert sources == {"use/a": [{"task": "lint"}], "use/b": [{"task": "lint"}, {"task": "use/a"}]}
@@ -218,7 +220,7 @@ def test_plans_that_use_each_other_are_a_finding() -> None:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001")
-def test_a_plan_with_too_many_tasks_is_rejected_before_unfolding() -> None:
+def test_a_plan_with_too_many_tasks_is_rejected_before_it_is_expanded() -> None:
     files: dict[str, Any] = {"p0.yaml": plan_manifest("p0", tasks={"work": RUN})}
     for level in range(1, 13):
         tasks = {f"t{n}": {"uses": f"p{level - 1}.yaml"} for n in range(10)}
@@ -245,7 +247,7 @@ def test_a_task_runs_after_every_task_in_its_conditions() -> None:
     need = {"task": "use", "select": "/first"}
     t = {**ASK, "needs": [need], "when": {"task": "use", "select": "/last", "output": {"const": "x"}}}
 
-    plan = unfolded({"use": {"uses": "inner.yaml"}, "t": t}, inner)
+    plan = compile_with_inner_plan({"use": {"uses": "inner.yaml"}, "t": t}, inner)
 
     assert plan["waves"] == [["use/a", "use/b"], ["use/c"], ["t"]]
     assert plan["tasks"]["t"]["needs"][0] == {"edge": "order", "task": "use/c"}
@@ -294,11 +296,11 @@ def test_the_source_of_a_foreach_is_not_a_final_task_of_a_used_plan() -> None:
         }
     )
 
-    plan = unfolded(
+    plan = compile_with_inner_plan(
         {"use": {"uses": "inner.yaml"}, "last": {**RUN, "needs": [{"task": "use", "edge": "order"}]}}, inner
     )
 
-    assert plan["tasks"]["last"]["needs"] == order("use/each")
+    assert plan["tasks"]["last"]["needs"] == order_edges("use/each")
 
 
 @pytest.mark.requirement("MANIFEST-SECRET-001")

@@ -15,7 +15,7 @@ from forum_runner.graph.plan_graph import Graph, GraphEdge, Node, TaskMark
 from forum_runner.graph.routes import EdgeRoute, map_routes
 from forum_runner.model import EdgeKind
 
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+without_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def graph_of(waves: list[list[str]], edges: list[GraphEdge]) -> Graph:
@@ -63,7 +63,7 @@ def crosses_a_box(placement: Placement, left: int, right: int, y: int) -> bool:
     )
 
 
-@unhurried
+@without_deadline
 @given(graphs())
 def test_boxes_do_not_touch(graph: Graph) -> None:
     boxes = sorted(place(graph).boxes, key=lambda box: (box.x, box.y))
@@ -71,7 +71,7 @@ def test_boxes_do_not_touch(graph: Graph) -> None:
     assert all(upper.x < lower.x or upper.y + upper.height < lower.y for upper, lower in pairwise(boxes))
 
 
-@unhurried
+@without_deadline
 @given(graphs())
 def test_a_line_that_skips_a_wave_runs_between_its_boxes(graph: Graph) -> None:
     placement = place(graph)
@@ -81,7 +81,7 @@ def test_a_line_that_skips_a_wave_runs_between_its_boxes(graph: Graph) -> None:
     )
 
 
-@unhurried
+@without_deadline
 @given(graphs())
 def test_curves_stay_between_the_columns(graph: Graph) -> None:
     placement = place(graph)
@@ -93,7 +93,7 @@ def test_curves_stay_between_the_columns(graph: Graph) -> None:
             assert (left, right) in gaps
 
 
-@unhurried
+@without_deadline
 @given(graphs())
 def test_everything_is_inside_the_image(graph: Graph) -> None:
     placement = place(graph)
@@ -104,7 +104,7 @@ def test_everything_is_inside_the_image(graph: Graph) -> None:
     assert max(box.x + box.width for box in placement.boxes) == placement.width
 
 
-@unhurried
+@without_deadline
 @given(st.text(max_size=80), st.text(max_size=80), st.sets(st.sampled_from(TaskMark)))
 def test_text_fits_its_box(task_id: str, agent: str, marks: set[TaskMark]) -> None:
     text = box_text(Node(task_id, 0, agent, marks=tuple(sorted(marks))))
@@ -160,7 +160,7 @@ def test_text_is_shortened_in_the_middle() -> None:
     assert shorten("abcdefghijk", 10) == "abcde\u2026hijk"
 
 
-@unhurried
+@without_deadline
 @given(st.text(), st.integers(1, 30))
 def test_shortened_text_fits(text: str, max_cells: int) -> None:
     assert cells(shorten(text, max_cells)) <= max_cells

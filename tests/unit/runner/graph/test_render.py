@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from forum_runner.graph import GraphFormat
 from unit.runner.graph.plans import GATE, complete_plan, condition, render_plan
 
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+without_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=12)
 
 
@@ -47,43 +47,43 @@ def task(earlier: list[str]) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({"agent": ANY_TEXT, "needs": needs}, optional={**marks, "foreach": foreach})
 
 
-def reordered(value: Any, rng: random.Random) -> Any:
+def shuffle_keys(value: Any, rng: random.Random) -> Any:
     if isinstance(value, dict):
         keys = rng.sample(list(value), len(value))
-        return {key: reordered(value[key], rng) for key in keys}
-    return [reordered(part, rng) for part in value] if isinstance(value, list) else value
+        return {key: shuffle_keys(value[key], rng) for key in keys}
+    return [shuffle_keys(part, rng) for part in value] if isinstance(value, list) else value
 
 
-def in_every_format(plan: dict[str, Any]) -> dict[GraphFormat, str]:
+def render_in_every_format(plan: dict[str, Any]) -> dict[GraphFormat, str]:
     return {graph_format: render_plan(plan, graph_format) for graph_format in GraphFormat}
 
 
-@unhurried
+@without_deadline
 @given(wave_plans())
-def test_any_plan_renders_as_well_formed_xml(plan: dict[str, Any]) -> None:
+def test_the_svg_of_any_plan_is_well_formed_xml(plan: dict[str, Any]) -> None:
     svg = render_plan(plan, GraphFormat.SVG)
 
     ET.fromstring(svg.encode())  # noqa: S314 - our own output
 
 
-@unhurried
+@without_deadline
 @given(wave_plans())
-def test_any_plan_renders_as_printable_ascii_text(plan: dict[str, Any]) -> None:
+def test_the_text_of_any_plan_is_printable_ascii(plan: dict[str, Any]) -> None:
     lines = render_plan(plan, GraphFormat.TEXT).split("\n")
 
     assert all(line.isascii() and line.isprintable() for line in lines)
 
 
-@unhurried
+@without_deadline
 @given(wave_plans(), st.randoms())
 def test_the_order_of_keys_does_not_change_the_output(plan: dict[str, Any], rng: random.Random) -> None:
-    assert in_every_format(reordered(plan, rng)) == in_every_format(plan)
+    assert render_in_every_format(shuffle_keys(plan, rng)) == render_in_every_format(plan)
 
 
-@unhurried
+@without_deadline
 @given(wave_plans())
-def test_every_format_can_be_encoded_and_ends_with_a_line_break(plan: dict[str, Any]) -> None:
-    assert all(drawing.encode().endswith(b"\n") for drawing in in_every_format(plan).values())
+def test_every_format_can_be_encoded_and_ends_with_a_newline(plan: dict[str, Any]) -> None:
+    assert all(drawing.encode().endswith(b"\n") for drawing in render_in_every_format(plan).values())
 
 
 def test_rendering_text_does_not_import_the_svg_modules() -> None:

@@ -23,7 +23,7 @@ def source(path: Path, data: bytes | None = None) -> ImportFile:
     return ImportFile(path.name, BytesIO(path.read_bytes() if data is None else data))
 
 
-def engine(file: Path, data: bytes, spool: RecordSpool) -> ParsedSource:
+def parse_forum_engine(file: Path, data: bytes, spool: RecordSpool) -> ParsedSource:
     folder = file.parent
     parts = {name: source(folder / name, data if name == file.name else None) for name in ENGINE_FILES}
     return forum_engine.parse(spool, *(parts[name] for name in ENGINE_FILES))
@@ -31,25 +31,25 @@ def engine(file: Path, data: bytes, spool: RecordSpool) -> ParsedSource:
 
 ENGINE_FILES = ("entries.jsonl", "payloads.jsonl")
 READERS: dict[str, Callable[[Path, bytes, RecordSpool], ParsedSource]] = {
-    "forum-engine/entries.jsonl": engine,
-    "forum-engine/payloads.jsonl": engine,
+    "forum-engine/entries.jsonl": parse_forum_engine,
+    "forum-engine/payloads.jsonl": parse_forum_engine,
     "symposium/artifact.json": lambda file, data, spool: symposium.parse(spool, source(file, data), 0),
     "otel/today.jsonl": lambda file, data, spool: otel.parse(spool, source(file, data), 0, is_json_lines=True),
     "otel/older.json": lambda file, data, spool: otel.parse(spool, source(file, data), 0, is_json_lines=False),
 }
 
 
-def mutated(data: bytes) -> Iterator[bytes]:
+def mutate(data: bytes) -> Iterator[bytes]:
     for match in VALUE.finditer(data):
         yield from (data[: match.start()] + value + data[match.end() :] for value in REPLACEMENTS)
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_value_of_another_type_is_accepted_or_rejected_with_a_location(name: str) -> None:
+def test_a_value_of_a_different_type_is_accepted_or_rejected_with_a_location(name: str) -> None:
     file = FOREIGN / name
     outcomes = {"parsed": 0, "rejected": 0}
 
-    for data in mutated(file.read_bytes()):
+    for data in mutate(file.read_bytes()):
         with closing(RecordSpool()) as spool:
             try:
                 parsed = READERS[name](file, data, spool)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bundles import bundle_of
@@ -252,8 +252,7 @@ def test_the_largest_integers_are_read() -> None:
 @given(JSON)
 def test_written_json_is_read_back_unchanged(value: Any) -> None:
     text = json.dumps({"value": value})
-    if len(max(text.split('"'), key=len)) > 900 or "\\u007f" in text:
-        return
+    assume(len(max(text.split('"'), key=len)) <= 1000)  # YAML limits the length of keys to 1,024 characters
 
     assert value_of(text, "file.json") == {"value": value}
 
