@@ -53,8 +53,8 @@ def padding(size: int) -> int:
 def member_parts(digest: str, salt: bytes, data: bytes) -> tuple[bytes, bytes, bytes]:
     """Header and salt; the bytes of the body, without a copy; and the padding. The salt of a plain body is empty."""
     size = len(salt) + len(data)
-    name = f"{SALTED if salt else PLAIN}/{digest}"
-    return header(name.encode(), size) + salt, data, bytes(padding(size))
+    head = header(f"{SALTED if salt else PLAIN}/{digest}".encode(), size)
+    return head + salt if salt else head, data, bytes(-size % BLOCK)
 
 
 def parse_header(head: bytes) -> tuple[bytes, int] | None:

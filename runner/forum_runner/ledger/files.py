@@ -100,7 +100,7 @@ class LedgerFiles:
 
         At the end of a run, or of a session, everything is synced.
         """
-        is_sync_due = self._is_sync_due(is_end)
+        is_sync_due = self.syncs_each or self._is_sync_due(is_end)
         if bodies or is_sealed:
             self._write_bodies(bodies, is_sealed)
         if is_sync_due and self._has_unsynced_bodies:
@@ -113,22 +113,20 @@ class LedgerFiles:
             os.fdatasync(self._ledger)
 
     def _write_bodies(self, parts: Sequence[bytes], is_sealed: bool) -> None:
-        start = self.bodies_end
-        if max(map(len, parts), default=0) <= LARGE_BYTES:
+        size = sum(map(len, parts))
+        if size <= LARGE_BYTES:
             parts = (b"".join(parts),)
+        end = self.bodies_end
         for part in (*parts, END) if is_sealed else parts:
-            _write(self._bodies, part, self.bodies_end)
-            self.bodies_end += len(part)
+            _write(self._bodies, part, end)
+            end += len(part)
+        self.bodies_end += size
         self._has_unsynced_bodies = True
-        if is_sealed:
-            self.bodies_end -= len(END)
-        elif self.bodies_end - start < len(END):
+        if size < len(END) and not is_sealed:
             # The bytes may replace the end of the archive without covering all of it.
             os.ftruncate(self._bodies, self.bodies_end)
 
     def _is_sync_due(self, is_end: bool) -> bool:
-        if self.syncs_each:
-            return True
         now = time.monotonic()
         if self.durability is Durability.NONE or not (is_end or now - self._synced_at >= _BATCH_S):
             return False

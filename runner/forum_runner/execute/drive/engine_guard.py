@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import Any
 
 from msgspec import structs
 
@@ -105,15 +106,15 @@ class EngineGuard:
             if call is not None:
                 found.append(self._checked(report, call[0]))
 
-    def _checked(self, report: object, limits: Limits) -> Replied | Lost:
+    def _checked(self, report: Any, limits: Limits) -> Replied | Lost:
+        is_overdue = report.call in self._overdue
+        self._overdue.discard(report.call)
         if not isinstance(report, Replied):
             # A malformed report shows that the call ended, but not how.
-            return report if isinstance(report, Lost) else Lost(str(getattr(report, "call", "")))
+            return report if isinstance(report, Lost) else Lost(report.call)
         reply = checked_reply(report.reply, limits)
-        if report.call in self._overdue:
-            self._overdue.discard(report.call)
-            if reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED:
-                reply = structs.replace(reply, failure=Failure(ErrorKind.TIMEOUT, "the call exceeded its timeout"))
+        if is_overdue and reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED:
+            reply = structs.replace(reply, failure=Failure(ErrorKind.TIMEOUT, "the call exceeded its timeout"))
         return report if reply is report.reply else Replied(report.call, reply)
 
     async def close(self) -> None:
