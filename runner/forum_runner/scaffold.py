@@ -9,14 +9,13 @@ from forum_runner import resources
 from forum_runner.errors import UsageError
 from forum_runner.write_file import write_file
 
-_TEMPLATE = "init"
 SCHEMA_FOLDER = Path(".forum", "schemas")
 _MANIFEST_SCHEMAS = ("manifest", "plan", "policy", "roster", "script", "types", "workflow")
 
 
 def write_scaffold(folder: Path) -> list[Path]:
     """Writes a starter workflow and its schemas: all files, or none if one of them exists."""
-    template = resources.manifest(_TEMPLATE)
+    template = resources.manifest("init")
     contents = {folder / item.name: item.read_bytes() for item in sorted(template.iterdir(), key=lambda i: i.name)}
     contents[folder / ".forum" / ".gitignore"] = b"runs/\ncache/\n"
     contents |= _schemas(folder / SCHEMA_FOLDER, _MANIFEST_SCHEMAS)

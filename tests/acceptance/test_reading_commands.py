@@ -142,7 +142,7 @@ def test_a_damaged_ledger_is_read_without_a_traceback(examples: Path, tmp_path: 
     assert "torn      6 bytes after the last line\n" in summary
     assert summary.endswith("forum verify damaged\n")
     assert b"    9  not an entry: 0 bytes\n   10  not an entry: 1 bytes\n" in listed.stdout
-    assert b"forum: 8 lines are damaged, the first at seq 9; run forum verify damaged\n" in listed.stderr
+    assert b"forum: 8 damaged lines, the first at seq 9; run forum verify damaged\n" in listed.stderr
     assert raw.stdout == data.removesuffix(b'{"torn')
     assert [result.returncode for result in (listed, raw, different)] == [0, 0, 1]
     assert b"Traceback" not in listed.stderr + raw.stderr + different.stderr

@@ -182,7 +182,7 @@ def test_a_damaged_ledger_is_refused(failed_run: Folder, folder: Folder) -> None
     [
         (["nowhere"], "no file, directory or run 'nowhere'"),
         (["run/ledger.jsonl"], "is a bare ledger: resuming needs the run directory"),
-        (["run", "--out", "there"], "--out needs --failed"),
+        (["run", "--out", "there"], "--out requires --failed"),
         (["run", "--failed", "--out", "run"], "'run/ledger.jsonl' already exists"),
         (["run", "--failed", "--root", "nowhere"], "there is no"),
     ],

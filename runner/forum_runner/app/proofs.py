@@ -17,7 +17,6 @@ from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, s
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.chain_level import checked_entries
 from forum_runner.manifest.units import counted
-from forum_runner.write_file import write_file
 
 _MAX_KEY_FILE_BYTES = 4_096
 _Key = TypeVar("_Key", SignerKey, VerifierKey)
@@ -135,11 +134,6 @@ def read_pin(path: Path) -> Checkpoint | None:
         return read_checkpoint(read_bytes(path, MAX_CHECKPOINT_BYTES))[0]
     except MalformedCheckpointError as error:
         raise UsageError(f"'{path}' is not a valid pin file: {error}") from error
-
-
-def write_pin(path: Path, pin: Checkpoint) -> None:
-    """Writes a pin file. Call this only for a valid ledger: a pin that an invalid one can replace protects nothing."""
-    write_file(path, pin.note().encode())
 
 
 def read_bytes(path: Path, max_bytes: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from forum_runner.app.invocation import INVOCATION, read_invocation
@@ -53,10 +54,6 @@ def _is_left_behind(path: Path, *, has_invocation: bool) -> bool:
 
 def _is_invocation(path: Path) -> bool:
     """Whether the file is an invocation: an unrelated file may have the same name."""
-    if path.name != INVOCATION:
-        return False
-    try:
-        read_invocation(path.parent)
-    except UsageError:
-        return False
-    return True
+    with suppress(UsageError):
+        return path.name == INVOCATION and read_invocation(path.parent) is not None
+    return False

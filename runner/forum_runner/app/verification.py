@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from forum_runner.app.proofs import read_bytes, read_pin, read_verifier_key, write_pin
+from forum_runner.app.proofs import read_bytes, read_pin, read_verifier_key
 from forum_runner.app.requests import RedactionRequest, TrustedReferences, checked_person_name
 from forum_runner.errors import UsageError
 from forum_runner.ledger.checkpoint import PIN, Checkpoint, open_checkpoint
@@ -17,6 +17,7 @@ from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import LedgerFinding, Level, UnwrittenPinError, Verdict, VerifyReport
 from forum_runner.ledger.verification.seal_level import ExpectedCheckpoint
 from forum_runner.ledger.verification.verifier import ALL_LEVELS, VerifyRequest, verify
+from forum_runner.write_file import write_file
 
 # Larger than any checkpoint or proof.
 _MAX_FILE_BYTES = 1 << 20
@@ -51,10 +52,11 @@ def _as_one_line(report: VerifyReport) -> VerifyReport:
 
 
 def update_pin(path: Path, report: VerifyReport) -> None:
-    """Stores the head of a valid ledger in the pin. An invalid ledger leaves the pin unchanged."""
+    """Stores the head of a valid ledger in the pin. A pin that an invalid ledger can replace protects nothing."""
     if report.verdict is Verdict.VALID and report.run and report.root:
         try:
-            write_pin(path, Checkpoint(report.run, report.entries, bytes.fromhex(report.root)))
+            pin = Checkpoint(report.run, report.entries, bytes.fromhex(report.root))
+            write_file(path, pin.note().encode())
         except UsageError as error:
             raise UnwrittenPinError(report, str(error)) from error
 

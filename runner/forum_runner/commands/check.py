@@ -41,13 +41,11 @@ def command(
     from forum_runner import api
     from forum_runner.finding import exit_code_of
     from forum_runner.manifest.units import counted
-    from forum_runner.report import ReportFormat
-    from forum_runner.report.finding_formats import render, render_text
+    from forum_runner.report.finding_formats import RENDERERS, render_text
 
     report = api.check(WORKSPACE, files, root=root, inputs=read_inputs(input_texts, inputs_file))
-    report_format = ReportFormat.JSON if as_json else ReportFormat(format_name)
-    if report_format is not ReportFormat.TEXT:
-        write_document(render(report, report_format))
+    if as_json or format_name != "text":
+        write_document(RENDERERS["json" if as_json else format_name](report))
     elif report.findings:
         color = wants_color(sys.stdout)
         echo(render_text(report, color=color), newline=False, color=color)

@@ -23,6 +23,7 @@ def command(run: str, size: int | None, key_file: Path | None, output: str | Non
     Exits 3 if the ledger's bytes or chain are invalid, and 7 if it has no entry.
     """
     from forum_runner import api
+    from forum_runner.manifest.units import counted
 
     out = output_path(output, as_json)
     result = api.checkpoint(WORKSPACE, run, size=size, key=key_file, out=out)
@@ -34,5 +35,5 @@ def command(run: str, size: int | None, key_file: Path | None, output: str | Non
     elif out is None:
         write_document(result.data)
     else:
-        echo(f"{output}: checkpoint of {result.checkpoint.size} entries")
+        echo(f"{output}: checkpoint of {counted(result.checkpoint.size, 'entry', 'entries')}")
     return 0

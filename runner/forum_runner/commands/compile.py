@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
+_MAX_WAVES = 20
+_MAX_TASKS_PER_WAVE = 8
+
+
 @click.command("compile", short_help="Compile a workflow into a wave plan.")
 @click.argument("file")
 @click.option("-o", "--output", metavar="PATH", help="Write the wave plan to PATH; `-` is standard output.")
@@ -56,11 +60,12 @@ def _summary(plan: WavePlan) -> str:
 
     waves = plan.waves
     head = f"{plan.metadata.name}: {counted(len(plan.tasks), 'task')} in {counted(len(waves), 'wave')}"
-    lines = [f"  wave {number}  {_wave_text(wave)}" for number, wave in enumerate(waves[:20], 1)]
-    if len(waves) > 20:
-        lines.append(f"  ... and {len(waves) - 20:,} more")
+    lines = [f"  wave {number}  {_wave_text(wave)}" for number, wave in enumerate(waves[:_MAX_WAVES], 1)]
+    if len(waves) > _MAX_WAVES:
+        lines.append(f"  ... and {len(waves) - _MAX_WAVES:,} more")
     return join_lines([head, *lines, f"digest {plan.digest}"])
 
 
 def _wave_text(wave: Sequence[str]) -> str:
-    return ", ".join(wave[:8]) + (f", ... ({len(wave):,} total)" if len(wave) > 8 else "")
+    more = f", ... ({len(wave):,} total)" if len(wave) > _MAX_TASKS_PER_WAVE else ""
+    return ", ".join(wave[:_MAX_TASKS_PER_WAVE]) + more

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forum_runner.commands.options import FILE, JSON, WORKSPACE, combine_options, login_name
+from forum_runner.commands.options import BY, FILE, JSON, WORKSPACE, combine_options
 from forum_runner.commands.output import echo, write_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def command() -> None:
 _decision_options = combine_options(
     click.argument("run"),
     click.argument("task"),
-    click.option("--by", metavar="NAME", help="Record this name: ASCII, no spaces.  [default: your login name]"),
+    BY,
     click.option("--reason", metavar="TEXT", help="Record this reason."),
     click.option(
         "--displayed", metavar="DIGEST", help="Require this digest of the displayed document, or a prefix of it."
@@ -92,7 +92,7 @@ def _decide(
     *,
     run: str,
     task: str,
-    by: str | None,
+    by: str,
     reason: str | None,
     displayed: str | None,
     as_json: bool,
@@ -104,12 +104,11 @@ def _decide(
     from forum_runner.report.amounts import short_digest
     from forum_runner.report.next_commands import command_line
 
-    person = by if by is not None else login_name()
-    request = api.DecisionRequest(run, task, decision, person, reason, displayed, instruction)
+    request = api.DecisionRequest(run, task, decision, by, reason, displayed, instruction)
     decided = run_main(api.decide(WORKSPACE, request))
     digest, pending = decided.gate.digest, decided.pending
     if as_json:
-        document = {"task": task, "decision": decision, "by": person, "digest": digest, "authenticated": False}
+        document = {"task": task, "decision": decision, "by": by, "digest": digest, "authenticated": False}
         document |= {"edited": instruction is not None, "waiting": len(pending), "at_work": decided.is_running}
         write_json(document)
         return 0
@@ -117,7 +116,7 @@ def _decide(
     next_step = "the run continues" if decided.is_running else f"resume with: {command_line('resume', run)}"
     rest = f"{counted(to_decide, 'more gate')} to decide" if to_decide else next_step
     edited = " with an edited instruction" if instruction is not None else ""
-    echo(f"{task}: {decision} by {person} (not authenticated){edited}, for digest {short_digest(digest)}; {rest}")
+    echo(f"{task}: {decision} by {by} (not authenticated){edited}, for digest {short_digest(digest)}; {rest}")
     return 0
 
 

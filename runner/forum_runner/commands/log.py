@@ -88,8 +88,11 @@ def _raw(item: LogItem) -> str | bytes:
 
 
 def _warn(log: Log, run: str) -> None:
+    from forum_runner.manifest.units import counted
+
     if log.unreadable:
-        lines = "1 line is damaged" if log.unreadable == 1 else f"{log.unreadable:,} lines are damaged"
+        lines = counted(log.unreadable, "damaged line")
         echo_err(f"forum: {lines}, the first at seq {log.first_unreadable:,}; run forum verify {run}")
     if log.torn_bytes:
-        echo_err(f"forum: {log.torn_bytes:,} bytes after the last line: a torn tail, or a line that is being written")
+        tail = f"{counted(log.torn_bytes, 'byte')} after the last line"
+        echo_err(f"forum: {tail}: a torn tail, or a line that is being written")

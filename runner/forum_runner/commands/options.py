@@ -34,6 +34,17 @@ class _RunDirectory(click.Path):
         return super().convert(value, param, ctx)
 
 
+def _login_name() -> str:
+    """The login name of the user; empty if it is unknown, and then the API refuses it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+BY = click.option(
+    "--by", default=_login_name, metavar="NAME", help="Record this name: ASCII, no spaces.  [default: your login name]"
+)
 RUN_DIRECTORY = _RunDirectory(path_type=Path)
 OUT = click.option(
     "--out", type=RUN_DIRECTORY, metavar="DIR", help="Use DIR as the run directory.  [default: .forum/runs/ID]"
@@ -83,14 +94,6 @@ def read_inputs(texts: tuple[str, ...], file: Path | None) -> Inputs:
 
         values[name] = value
     return Inputs(values, file)
-
-
-def login_name() -> str:
-    """The login name of the user; empty if it is unknown, and then the API refuses it."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return ""
 
 
 def output_path(output: str | None, as_json: bool = False) -> Path | None:

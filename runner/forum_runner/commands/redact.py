@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.options import JSON, WORKSPACE, login_name
+from forum_runner.commands.options import BY, JSON, WORKSPACE
 from forum_runner.commands.output import echo, echo_err, write_json
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @click.option("--seq", type=click.IntRange(min=0), required=True, metavar="N", help="The entry that names the body.")
 @click.option("--body", required=True, metavar="NAME", help="The body's name in that entry, such as prompt or output.")
 @click.option("--reason", required=True, metavar="TEXT", help="Record this reason.")
-@click.option("--by", metavar="NAME", help="Record this name: ASCII, no spaces.  [default: your login name]")
+@BY
 @JSON
-def command(run: str, seq: int, body: str, reason: str, by: str | None, as_json: bool) -> int:
+def command(run: str, seq: int, body: str, reason: str, by: str, as_json: bool) -> int:
     """Remove a body from a run and record the redaction.
 
     RUN is a run directory or the id of a run. Overwrites the bytes in place, for every entry that names them, and
@@ -32,10 +32,9 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None, as_json:
     from forum_runner import api
 
     _check_reason(reason)
-    name = login_name() if by is None else by
-    result = api.redact(WORKSPACE, api.RedactionRequest(run, seq, body, reason, name))
+    result = api.redact(WORKSPACE, api.RedactionRequest(run, seq, body, reason, by))
     if as_json:
-        write_json(_document(result, seq, body, name))
+        write_json(_document(result, seq, body, by))
     else:
         echo(f"redacted the body '{body}' of entry {seq}; recorded as entry {result.seq}")
     if not result.is_sealed:
@@ -44,7 +43,7 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None, as_json:
     return 0
 
 
-def _document(result: RedactionResult, seq: int, body: str, name: str) -> dict[str, object]:
+def _document(result: RedactionResult, seq: int, body: str, by: str) -> dict[str, object]:
     return {
         "apiVersion": "forum/v1",
         "kind": "Redaction",
@@ -53,7 +52,7 @@ def _document(result: RedactionResult, seq: int, body: str, name: str) -> dict[s
         "head": result.head,
         "seq": seq,
         "body": body,
-        "by": name,
+        "by": by,
         "recorded_seq": result.seq,
     }
 

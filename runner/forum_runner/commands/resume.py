@@ -14,7 +14,7 @@ from forum_runner.commands.run_options import run_options, run_request, with_dis
 @click.command("resume", short_help="Resume a run that stopped.")
 @click.argument("run", metavar="RUN")
 @bundle_options
-@click.option("--failed", is_flag=True, help="Start another run: reuse unchanged results that passed, run the rest.")
+@click.option("--failed", is_flag=True, help="Start a new run: reuse unchanged results that passed, run the rest.")
 @click.option("--out", type=RUN_DIRECTORY, metavar="DIR", help="With --failed, use DIR as the run directory.")
 @run_options
 def command(
@@ -40,7 +40,7 @@ def command(
     each task why its result is reused or not. Exit codes are those of `forum run`.
     """
     if out is not None and not failed:
-        raise click.UsageError("a resumed run stays in its directory; --out needs --failed")
+        raise click.UsageError("--out requires --failed: a resumed run stays in its directory")
     inputs = read_inputs(input_texts, inputs_file)
     request: RetryRequest | ResumeRequest = ResumeRequest(run, root, inputs, engine=engine)
     if failed:

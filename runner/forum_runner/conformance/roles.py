@@ -15,7 +15,7 @@ from forum_runner.finding import ManifestFinding, errors_in
 from forum_runner.json_text import read_json_text
 from forum_runner.write_file import write_file
 
-_LEVELS = frozenset({1, 2, 3, 4, 5})
+_LEVELS = (1, 2, 3, 4, 5)
 _MAX_SENTENCES = 10
 
 
@@ -55,7 +55,7 @@ def describe_findings(findings: Iterable[ManifestFinding]) -> dict[str, Any]:
 def verify(request: SuiteRequest) -> dict[str, Any]:
     run = request.existing_path("input")
     # Bodies and semantics need the run directory.
-    levels = (request.levels() or _LEVELS) - (frozenset() if run.is_dir() else {3, 4})
+    levels = frozenset(map(int, request.members.get("levels") or _LEVELS)) - (set() if run.is_dir() else {3, 4})
     trusted = _trusted(request) if 5 in levels else TrustedReferences()
     try:
         report = api.verify(WORKSPACE, str(run), levels=levels, trusted=trusted, is_ledger=True)
@@ -72,7 +72,7 @@ def verify(request: SuiteRequest) -> dict[str, Any]:
 
 def prove(request: SuiteRequest) -> dict[str, Any]:
     """Creates a checkpoint or a proof, or checks a proof."""
-    run, action = str(request.existing_path("input")), request.action
+    run, action = str(request.existing_path("input")), request.text("action")
     if action == "check":
         return _check_proof(request)
     size, out = request.number("size"), request.path("output")

@@ -26,7 +26,7 @@ from forum_runner.ledger.verification.report import DamagedLedgerError
 async def answer_run_request(request: SuiteRequest) -> dict[str, Any]:
     """Answers a request for the role `run`. A refused request does not change `output`."""
     try:
-        return {"verdict": "valid", "status": await _ACTIONS[request.action](request)}
+        return {"verdict": "valid", "status": await _ACTIONS[request.text("action")](request)}
     except InvalidWorkflowError as error:
         return {"verdict": "invalid", **describe_findings(error.report.findings)}
     except (DamagedLedgerError, UsageError) as error:

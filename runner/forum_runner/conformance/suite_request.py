@@ -28,10 +28,6 @@ class SuiteRequest:
     role: str
     members: Mapping[str, Any]
 
-    @property
-    def action(self) -> str:
-        return self.text("action")
-
     def path(self, name: str) -> Path:
         return Path(self.text(name))
 
@@ -55,10 +51,6 @@ class SuiteRequest:
 
     def names(self, name: str) -> tuple[str, ...]:
         return tuple(self.members.get(name, ()))
-
-    def levels(self) -> frozenset[int] | None:
-        found = self.members.get("levels")
-        return None if found is None else frozenset(map(int, found))
 
 
 def read_request(data: bytes, role: str | None = None) -> SuiteRequest:

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from forum_runner.errors import ForumError
 from forum_runner.finding import ManifestFinding, errors_in, exit_code_of
-
-
-class ReportFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-    GITHUB = "github"
-    SARIF = "sarif"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
 
@@ -12,23 +14,11 @@ from forum_runner.document import lines_of
 from forum_runner.explanations import explanations
 from forum_runner.finding import ManifestFinding, Severity, visible
 from forum_runner.manifest.units import counted
-from forum_runner.report import Report, ReportFormat, join_lines
+from forum_runner.report import Report, join_lines
 from forum_runner.report.paint import painted
 
 _SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _WIDTH = 100
-
-
-def render(report: Report, report_format: ReportFormat) -> str:
-    match report_format:
-        case ReportFormat.TEXT:
-            return render_text(report)
-        case ReportFormat.JSON:
-            return json.dumps(_check_report(report), indent=2) + "\n"
-        case ReportFormat.GITHUB:
-            return join_lines([_github_command(finding) for finding in report.findings])
-        case ReportFormat.SARIF:
-            return json.dumps(_sarif_log(report), indent=2, ensure_ascii=False) + "\n"
 
 
 def render_text(report: Report, *, color: bool = False) -> str:
@@ -86,17 +76,8 @@ def _check_report(report: Report) -> dict[str, Any]:
 
 
 def finding_document(finding: ManifestFinding) -> dict[str, Any]:
-    place = finding.place
-    document = {
-        "code": finding.code,
-        "severity": str(finding.severity),
-        "file": place.file,
-        "line": place.line,
-        "column": place.column,
-        "end_line": place.end_line,
-        "end_column": place.end_column,
-        "message": finding.message,
-    }
+    document = {"code": finding.code, "severity": str(finding.severity), **asdict(finding.place)}
+    document["message"] = finding.message
     return document | {"hint": finding.hint} if finding.hint else document
 
 
@@ -146,3 +127,12 @@ def _sarif_result(finding: ManifestFinding) -> dict[str, Any]:
         "message": {"text": message},
         "locations": [{"physicalLocation": location}],
     }
+
+
+# By the values of `forum check --format`.
+RENDERERS: dict[str, Callable[[Report], str]] = {
+    "text": render_text,
+    "json": lambda report: json.dumps(_check_report(report), indent=2) + "\n",
+    "github": lambda report: join_lines([_github_command(finding) for finding in report.findings]),
+    "sarif": lambda report: json.dumps(_sarif_log(report), indent=2, ensure_ascii=False) + "\n",
+}

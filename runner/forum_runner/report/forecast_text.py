@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from forum_runner.finding import visible
 from forum_runner.manifest.units import counted
+from forum_runner.report import join_lines
 from forum_runner.report.amounts import money
 from forum_runner.report.budget_text import quantity
 from forum_runner.report.table import table
@@ -68,7 +69,7 @@ def render_forecast(forecast: Forecast) -> str:
     if forecast.not_set:
         lines.append(f"not set   {', '.join(forecast.not_set)} (required to start a run)")
     lines.append(f"digest    {forecast.plan}")
-    return "\n".join(lines) + "\n"
+    return join_lines(lines)
 
 
 def _row(task: TaskForecast) -> tuple[str, ...]:

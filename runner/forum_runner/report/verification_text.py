@@ -5,6 +5,7 @@ from __future__ import annotations
 from forum_runner.finding import visible
 from forum_runner.ledger.verification.report import LedgerFinding, Level, Verdict, VerifyReport
 from forum_runner.manifest.units import counted
+from forum_runner.report import join_lines
 from forum_runner.report.paint import painted
 
 _COLORS = {"ok": "green", "fail": "red", "incomplete": "yellow", "not checked": None}
@@ -31,7 +32,7 @@ def render_verification(report: VerifyReport, *, color: bool) -> str:
     if more:
         lines.append(f"... and {counted(more, 'more finding')}")
     if not report.is_ledger:
-        return "\n".join(lines) + "\n"
+        return join_lines(lines)
     for checkpoint in report.checkpoints:
         signed = f", signed by {visible(checkpoint.signed_by)}" if checkpoint.signed_by else ""
         lines.append(
@@ -41,7 +42,7 @@ def render_verification(report: VerifyReport, *, color: bool) -> str:
         # Altering an earlier line does not change the last one.
         caution = " (of the last line; the ledger is invalid)" if report.verdict is Verdict.INVALID else ""
         lines.append(f"head {report.head}{caution}")
-    return "\n".join(lines) + "\n"
+    return join_lines(lines)
 
 
 _SOURCES = {"directory": "checkpoint in its directory", "given": "given checkpoint", "pin": "pin"}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bundles import bundle_of, workflow
 from forum_runner.compile.compiler import Compilation, check_file
 from forum_runner.finding import sort_findings
-from forum_runner.report import Report, ReportFormat
-from forum_runner.report.finding_formats import render
+from forum_runner.report import Report
+from forum_runner.report.finding_formats import RENDERERS
 
 VALID = workflow(
     {
@@ -86,8 +86,8 @@ def check(data: bytes, name: str = "workflow.yaml") -> Compilation:
     for finding in result.findings:
         assert finding.place.line >= 1 and finding.place.column >= 1
         assert "\n" not in finding.message
-    for report_format in ReportFormat:
-        assert isinstance(render(Report(result.findings, {name: data.decode("utf-8", "replace")}), report_format), str)
+    for render in RENDERERS.values():
+        assert isinstance(render(Report(result.findings, {name: data.decode("utf-8", "replace")})), str)
     return result
 
 

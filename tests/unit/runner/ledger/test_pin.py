@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from forum_runner.app.proofs import read_pin, write_pin
+from forum_runner.app.proofs import read_pin
 from forum_runner.errors import UsageError
 from forum_runner.ledger.checkpoint import PIN as WHAT
 from forum_runner.ledger.checkpoint import Checkpoint, compare_checkpoint
 from forum_runner.ledger.verification.report import LedgerFinding
+from forum_runner.write_file import write_file
 
 pytestmark = pytest.mark.requirement("LEDGER-CHECKPOINT-004")
 
@@ -40,8 +41,8 @@ def test_a_ledger_that_contradicts_the_pin_is_a_finding(
 def test_a_written_pin_is_read_back_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "pin"
 
-    write_pin(path, Checkpoint(RUN, 3, bytes(32)))
-    write_pin(path, PIN)
+    for pin in (Checkpoint(RUN, 3, bytes(32)), PIN):
+        write_file(path, pin.note().encode())
 
     assert read_pin(path) == PIN
     assert [item.name for item in tmp_path.iterdir()] == ["pin"]
