@@ -218,4 +218,4 @@ def test_a_changed_instruction_has_no_recorded_answer_and_the_difference_is_show
     assert "-Read it." in detail
     assert "+Read all of it." in detail
     assert 'first differs at line 1, column 6: recorded "Read it.\\n' in result.out
-    assert 'asked "Read all of it.\\n' in result.out
+    assert 'requested "Read all of it.\\n' in result.out

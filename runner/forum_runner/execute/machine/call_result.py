@@ -192,7 +192,7 @@ def lose(core: MachineCore, unit: Unit) -> None:
     call = unit.call
     if call is None:
         return
-    data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt}
+    data = {"task": unit.name, "attempt": call.attempt}
     if call.check is None:
         core.record("task.lost", data, causes=[call.seq])
     else:

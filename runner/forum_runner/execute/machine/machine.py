@@ -69,8 +69,9 @@ class Machine(MachineCore):
             unit = self.state.open_calls.get(event.call)
             if unit is not None:
                 call_result.lose(self, unit)
-        elif isinstance(event, Interrupted):
-            self._interrupt()
+        elif isinstance(event, Interrupted) and not self.is_pausing:
+            self.is_pausing = True
+            self.cancel_all()
         elif isinstance(event, Decided):
             task_start.take_decision(self, event)
         return self._step()
@@ -78,10 +79,11 @@ class Machine(MachineCore):
     def next_wake_us(self) -> int | None:
         """When to send `TimePassed` if nothing happens before."""
         due_us = self._timers[0][0] if self._timers else None
-        if self.wall_ms is None or self.state.is_out_of_time or self.is_pausing:
+        state = self.state
+        if self.wall_ms is None or state.active_since_us is None or state.is_out_of_time or self.is_pausing:
             return due_us
-        deadline_us = self._deadline_us()
-        return min((time for time in (due_us, deadline_us) if time is not None), default=None)
+        deadline_us = state.now_us + max(self.wall_ms - state.active_ms(state.now_us), 0) * 1_000
+        return deadline_us if due_us is None else min(due_us, deadline_us)
 
     def _step(self) -> Transition:
         self._pump()
@@ -150,12 +152,6 @@ class Machine(MachineCore):
         self.record("run.sealed", {"status": status, "counts": counts, "totals": dict(self.state.budgets.totals)})
         self.outcome = Outcome(status)
 
-    def _deadline_us(self) -> int | None:
-        left_ms = self.wall_left_ms()
-        if left_ms is None or self.state.active_since_us is None:
-            return None
-        return self.state.now_us + max(left_ms, 0) * 1_000
-
     def _handle_time(self) -> None:
         """Stops a run that is out of time, and wakes the units whose time has come."""
         left_ms = self.wall_left_ms()
@@ -172,8 +168,3 @@ class Machine(MachineCore):
             deadline_us = unit.gate.deadline_us if unit.gate is not None and unit.is_undecided else None
             if deadline_us is not None and deadline_us <= self.state.now_us:
                 task_start.pass_deadline(self, unit)
-
-    def _interrupt(self) -> None:
-        if not self.is_pausing:
-            self.is_pausing = True
-            self.cancel_all()

@@ -6,6 +6,7 @@ import re
 from codecs import utf_8_decode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -36,7 +37,7 @@ class Schemas:
 
     def __init__(self, schemas: Mapping[str, Any]) -> None:
         self._schemas = schemas
-        self._validators: dict[str, jsonschema_rs.Draft202012Validator] = {}
+        self._validator = cache(lambda digest: jsonschema_rs.Draft202012Validator(schemas[digest], offline=True))
 
     def fits(self, digest: str, value: Any) -> bool:
         return self._validator(digest).is_valid(value)
@@ -57,13 +58,6 @@ class Schemas:
         expected = _keyword_value(self._schemas[digest], path)
         rule = f"'{keyword}'" if expected is None else f"'{keyword}': {expected}"
         return f"the value at '{where}' does not satisfy {rule}" if where else f"the value does not satisfy {rule}"
-
-    def _validator(self, digest: str) -> jsonschema_rs.Draft202012Validator:
-        found = self._validators.get(digest)
-        if found is None:
-            found = jsonschema_rs.Draft202012Validator(self._schemas[digest], offline=True)
-            self._validators[digest] = found
-        return found
 
 
 def _keyword_value(schema: Any, path: list[str]) -> str | None:

@@ -26,5 +26,5 @@ def test_a_prompt_mismatch_shows_no_part_of_a_secret() -> None:
     reply = replay_answer(f"with {KEY} and more", "with nothing")
 
     assert reply.failure is not None
-    assert 'asked "with [scrubbed: KEY] and more"' in reply.failure.message
+    assert 'requested "with [scrubbed: KEY] and more"' in reply.failure.message
     assert "kkk" not in reply.failure.message
