@@ -197,7 +197,7 @@ def test_output_of_workers_does_not_reach_the_terminal(capfd: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("behavior", "message"),
     [
-        ("exit", "the adapter failed: SystemExit: 3"),
+        ("raise_system_exit", "the adapter failed: SystemExit: 3"),
         ("return_wrong_type", "the adapter returned a Reply whose content or stderr is not bytes"),
         ("return_unencodable_model", "the adapter failed: UnicodeEncodeError"),
         ("unknown", "the adapter failed: AttributeError"),
