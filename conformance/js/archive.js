@@ -4,10 +4,10 @@
 import { isAllZeros, sameBytes, utf8 } from "./bytes.js";
 
 const BLOCK = 512;
-const END = 2 * BLOCK;
-const WINDOW = 1 << 20;
+const END_BYTES = 2 * BLOCK;
+const WINDOW_BYTES = 1 << 20;
 
-/** @typedef {{name: Uint8Array, offset: number, size: number}} Member `offset` is where the content begins */
+/** @typedef {{name: Uint8Array, offset: number, size: number}} Member `offset` is the offset of its content */
 
 /** Buffers a part of a source, so that small members do not need separate reads. */
 export class Window {
@@ -23,27 +23,27 @@ export class Window {
   /**
    * @param {number} offset
    * @param {number} length
-   * @returns {Promise<Uint8Array>} fewer bytes at the end of the source
+   * @returns {Promise<Uint8Array>} fewer bytes than requested at the end of the source
    */
   async read(offset, length) {
     if (offset < this.start || offset + length > this.start + this.buffer.length) {
-      this.buffer = await this.source.read(offset, Math.max(length, WINDOW));
+      this.buffer = await this.source.read(offset, Math.max(length, WINDOW_BYTES));
       this.start = offset;
     }
     return this.buffer.subarray(offset - this.start, offset - this.start + length);
   }
 }
 
-/** A header without name, size and checksum; the checksum is counted as spaces. */
+/** A header without name and size, and with spaces as its checksum, as the checksum is computed. */
 const TEMPLATE = new Uint8Array(BLOCK);
-for (const [at, text] of /** @type {const} */ ([
+for (const [offset, text] of /** @type {const} */ ([
   [100, "0000644\0" + "0000000\0" + "0000000\0"],
   [135, "\0" + "00000000000\0"],
   [148, "        0"],
   [257, "ustar\0" + "00"],
   [329, "0000000\0" + "0000000\0"],
 ])) {
-  TEMPLATE.set(utf8(text), at);
+  TEMPLATE.set(utf8(text), offset);
 }
 
 /**
@@ -64,19 +64,19 @@ export function headerOf(name, size) {
 
 /**
  * @param {Uint8Array} header
- * @param {number} at
+ * @param {number} offset
  * @param {number} digits
  * @param {number} value
  */
-function putOctal(header, at, digits, value) {
-  for (let i = at + digits - 1; i >= at; i--, value = Math.floor(value / 8)) header[i] = 0x30 + (value % 8);
+function putOctal(header, offset, digits, value) {
+  for (let i = offset + digits - 1; i >= offset; i--, value = Math.floor(value / 8)) header[i] = 0x30 + (value % 8);
 }
 
 /**
  * @param {Uint8Array} header
  * @returns {number | null}
  */
-function sizeIn(header) {
+function readSize(header) {
   let size = 0;
   for (let i = 124; i < 135; i++) {
     if (header[i] < 0x30 || header[i] > 0x37) return null;
@@ -86,7 +86,7 @@ function sizeIn(header) {
 }
 
 /** @param {number} size */
-function padded(size) {
+function paddedSize(size) {
   return Math.ceil(size / BLOCK) * BLOCK;
 }
 
@@ -98,28 +98,29 @@ function readHeader(header) {
   if (header.length < BLOCK) return null;
   const nul = header.subarray(0, 100).indexOf(0);
   const name = header.slice(0, nul === -1 ? 100 : nul);
-  const size = sizeIn(header);
+  const size = readSize(header);
   return size !== null && sameBytes(header, headerOf(name, size)) ? { name, size } : null;
 }
 
+/** Reads the members of an archive, in order. */
 export class ArchiveReader {
   /** @param {import("./sources.js").ByteSource} source */
   constructor(source) {
     this.window = new Window(source);
-    this.at = 0;
+    this.offset = 0;
     /** @type {"archive" | "file" | "broken" | null} how the archive ended, once all members are read */
     this.end = null;
   }
 
   /**
-   * The well-formed members. Afterwards, `at` is the offset behind the last one, and `end` describes the bytes there.
+   * The well-formed members. Afterwards, `offset` is where the last one ends, and `end` describes the bytes there.
    * @returns {AsyncGenerator<Member>}
    */
   async *members() {
     for (;;) {
       const member = await this.#member();
       if (member === null) break;
-      this.at = member.offset + padded(member.size);
+      this.offset = member.offset + paddedSize(member.size);
       yield member;
     }
     this.end = await this.#ending();
@@ -127,20 +128,20 @@ export class ArchiveReader {
 
   /** @returns {Promise<Member | null>} */
   async #member() {
-    const header = readHeader(await this.window.read(this.at, BLOCK));
+    const header = readHeader(await this.window.read(this.offset, BLOCK));
     if (header === null) return null;
-    const offset = this.at + BLOCK;
-    const end = offset + padded(header.size);
+    const offset = this.offset + BLOCK;
+    const end = offset + paddedSize(header.size);
     if (end > this.window.size) return null;
     // Read small content together with its padding: the padding is needed next.
-    if (padded(header.size) <= WINDOW) await this.window.read(offset, padded(header.size));
+    if (paddedSize(header.size) <= WINDOW_BYTES) await this.window.read(offset, paddedSize(header.size));
     const padding = await this.window.read(offset + header.size, end - offset - header.size);
     return isAllZeros(padding) ? { ...header, offset } : null;
   }
 
   async #ending() {
-    const left = this.window.size - this.at;
-    if (left === 0) return "file";
-    return left === END && isAllZeros(await this.window.read(this.at, END)) ? "archive" : "broken";
+    const remaining = this.window.size - this.offset;
+    if (remaining === 0) return "file";
+    return remaining === END_BYTES && isAllZeros(await this.window.read(this.offset, END_BYTES)) ? "archive" : "broken";
   }
 }

@@ -32,6 +32,7 @@ const copyOf = (text) => (" " + text).slice(1);
 /** @param {Body} body */
 const memberBytes = (body) => body.bytes + (body.isSalted ? SALT_BYTES : 0);
 
+/** The bodies that entries refer to. Receives every entry in order. */
 export class BodyIndex {
   constructor() {
     /** @type {Map<string, Body>} in the order of first references */
@@ -45,10 +46,10 @@ export class BodyIndex {
    * @param {number} number
    * @param {any} entry
    */
-  take(number, entry) {
+  add(number, entry) {
     const redactedDigest = entry.kind === "body.redacted" ? copyOf(entry.data.digest) : null;
     if (redactedDigest !== null && (!this.bodies.has(redactedDigest) || this.redacted.has(redactedDigest))) {
-      this.findings.add("L309", number, `${redactedDigest} is not referenced by an earlier entry, or already redacted`);
+      this.findings.add("L309", number, `${redactedDigest} is already redacted, or no earlier entry refers to it`);
     }
     // Canonical lines have their keys sorted, so this is the order of names.
     for (const name of Object.keys(entry.bodies)) this.#addReference(number, entry.bodies[name]);
@@ -62,13 +63,13 @@ export class BodyIndex {
   #addReference(number, reference) {
     const { digest, bytes } = reference;
     const isSalted = reference.salted === true;
-    if (this.redacted.has(digest)) this.findings.add("L309", number, `${digest} was redacted before`);
+    if (this.redacted.has(digest)) this.findings.add("L309", number, `the entry refers to ${digest}, which is redacted`);
     const known = this.bodies.get(digest);
     if (known === undefined) {
       const rank = this.bodies.size;
       this.bodies.set(copyOf(digest), { seq: number, rank, bytes, isSalted, offset: -1, isFound: false });
     } else if (known.bytes !== bytes || known.isSalted !== isSalted) {
-      this.findings.add("L303", number, `${digest} has another size or salt than in its first reference`);
+      this.findings.add("L303", number, `the size or salt of ${digest} differs from its first reference`);
     }
   }
 }
@@ -85,11 +86,12 @@ export class ArchiveScan {
     this.findings = new Findings();
     /** The end of the last referenced member. */
     this.referencedEnd = 0;
+    /** The number of different bodies found so far. */
     this.position = 0;
     this.hasUnreferenced = false;
     this.hasUnreferencedBefore = false;
     this.hasRepeated = false;
-    /** @type {number | null} */
+    /** @type {number | null} the seq of the first body whose member is out of order */
     this.firstMisplaced = null;
   }
 
@@ -102,7 +104,7 @@ export class ArchiveScan {
         continue;
       }
       this.hasUnreferencedBefore ||= this.hasUnreferenced;
-      this.referencedEnd = this.reader.at;
+      this.referencedEnd = this.reader.offset;
       await this.#checkMember(match[1], match[2], body, member);
     }
   }
@@ -130,7 +132,7 @@ export class ArchiveScan {
     }
     if (!isCorrect) this.findings.add("L303", body.seq, `the member of ${digest} does not match its digest`);
     if (folder === "redacted" && !isRecorded) {
-      this.findings.add("L307", body.seq, `${digest} is redacted, but no entry records it`);
+      this.findings.add("L307", body.seq, `${digest} is redacted, but no entry records the redaction`);
     }
   }
 
@@ -160,22 +162,22 @@ export class ArchiveScan {
   }
 
   /**
-   * All findings about a readable archive, merged with those about copies.
-   * @param {boolean} isSealed whether the ledger's last line is a seal
+   * All findings of level 3 for a readable archive.
+   * @param {boolean} endsWithSeal whether the ledger's last line is a seal
    * @param {Findings} copies the findings about copies
    * @returns {Findings}
    */
-  conclude(isSealed, copies) {
+  finish(endsWithSeal, copies) {
     const findings = this.findings;
     for (const [digest, body] of this.index.bodies) {
-      if (!body.isFound) findings.add("L302", body.seq, `${digest} has no member`);
+      if (!body.isFound) findings.add("L302", body.seq, `the body ${digest} has no member in bodies.tar`);
     }
-    if (this.hasUnreferencedBefore) findings.add("L304", null, "a member that no entry refers to is among the bodies");
+    if (this.hasUnreferencedBefore) findings.add("L304", null, "no entry refers to a member before the last body");
     findings.merge(this.index.findings);
     findings.merge(copies);
     if (findings.count === 0) this.#checkOrder();
-    const isAtEnd = this.referencedEnd === this.reader.at && this.reader.end !== "broken";
-    if (!isAtEnd || (isSealed && this.reader.end !== "archive")) {
+    const isAtEnd = this.referencedEnd === this.reader.offset && this.reader.end !== "broken";
+    if (!isAtEnd || (endsWithSeal && this.reader.end !== "archive")) {
       findings.add("L310", null, "the archive does not end after its last body");
     }
     return findings;

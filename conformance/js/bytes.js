@@ -13,7 +13,7 @@ export function utf8(text) {
 }
 
 /**
- * The text of UTF-8 bytes, or null.
+ * The text of UTF-8 bytes, or null if they are not UTF-8.
  * @param {Uint8Array} bytes
  * @returns {string | null}
  */
@@ -40,14 +40,14 @@ export function bytesOfHex(hex) {
 }
 
 /** @param {Uint8Array[]} parts */
-export function joined(parts) {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
+export function concat(parts) {
+  const result = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let offset = 0;
   for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
+    result.set(part, offset);
+    offset += part.length;
   }
-  return whole;
+  return result;
 }
 
 /**
@@ -79,8 +79,8 @@ export function base64Of(bytes) {
 }
 
 /**
- * The bytes of a base64 text, or null if the text is not their canonical encoding. Otherwise two different checkpoints
- * could have the same content.
+ * The bytes of a base64 text, or null if the text is not their canonical encoding: two different texts must not have the
+ * same bytes.
  * @param {string} text
  * @returns {Uint8Array | null}
  */
@@ -90,13 +90,13 @@ export function bytesOfBase64(text) {
   const bytes = new Uint8Array(Math.floor((digits.length * 3) / 4));
   let bits = 0;
   let buffer = 0;
-  let at = 0;
+  let offset = 0;
   for (const digit of digits) {
     buffer = ((buffer << 6) | BASE64.indexOf(digit)) & 0xffffff;
     bits += 6;
     if (bits >= 8) {
       bits -= 8;
-      bytes[at++] = (buffer >> bits) & 0xff;
+      bytes[offset++] = (buffer >> bits) & 0xff;
     }
   }
   return base64Of(bytes) === text ? bytes : null;

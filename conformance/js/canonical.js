@@ -4,14 +4,14 @@
 import { textOf, utf8 } from "./bytes.js";
 import { JsonSyntaxError, readJson } from "./json_text.js";
 
-/** The maximum nesting of a body and of a value made of bodies (LEDGER-SEMANTICS-018). */
+/** The maximum nesting of a body, and of a value that is computed from bodies (LEDGER-SEMANTICS-018). */
 export const MAX_VALUE_DEPTH = 254;
 
-/** @typedef {{values: any[], keys: string[] | null, at: number}} Frame */
+/** @typedef {{values: any[], keys: string[] | null, next: number}} Frame an open array (without keys) or object */
 
 /** @param {any} scalar */
 function scalarText(scalar) {
-  // RFC 8785, 3.2.2: ECMAScript's own forms of strings and numbers, `-0` as `0` (which String gives).
+  // RFC 8785, 3.2.2: ECMAScript's own forms of strings and numbers, and `-0` as `0`, as String writes it.
   return typeof scalar === "string" ? JSON.stringify(scalar) : String(scalar);
 }
 
@@ -20,10 +20,10 @@ function scalarText(scalar) {
  * @returns {Frame}
  */
 function frameOf(container) {
-  if (Array.isArray(container)) return { values: container, keys: null, at: 0 };
+  if (Array.isArray(container)) return { values: container, keys: null, next: 0 };
   // RFC 8785, 3.2.3: keys are sorted by UTF-16 code units, which is how ECMAScript compares strings.
   const keys = Object.keys(container).sort();
-  return { values: keys.map((key) => container[key]), keys, at: 0 };
+  return { values: keys.map((key) => container[key]), keys, next: 0 };
 }
 
 /**
@@ -38,14 +38,14 @@ export function canonicalText(value) {
   let text = frames[0].keys === null ? "[" : "{";
   while (frames.length > 0) {
     const frame = frames[frames.length - 1];
-    if (frame.at === frame.values.length) {
+    if (frame.next === frame.values.length) {
       text += frame.keys === null ? "]" : "}";
       frames.pop();
       continue;
     }
-    if (frame.at > 0) text += ",";
-    if (frame.keys !== null) text += JSON.stringify(frame.keys[frame.at]) + ":";
-    const child = frame.values[frame.at++];
+    if (frame.next > 0) text += ",";
+    if (frame.keys !== null) text += JSON.stringify(frame.keys[frame.next]) + ":";
+    const child = frame.values[frame.next++];
     if (child === null || typeof child !== "object") {
       text += scalarText(child);
     } else {
@@ -62,7 +62,7 @@ export function canonicalBytes(value) {
 }
 
 /**
- * The value of a text, or null if it is not JSON or has no RFC 8785 form.
+ * The value of a JSON text; null if the text is not JSON or has no RFC 8785 form.
  * @param {Uint8Array} bytes
  * @returns {import("./json_text.js").JsonText | null}
  */
@@ -70,9 +70,9 @@ export function readCanonicalizable(bytes) {
   const text = textOf(bytes);
   if (text === null) return null;
   try {
-    const read = readJson(text);
-    const hasForm = !(read.hasDuplicateKey || read.hasLoneSurrogate || read.hasUnsafeInteger || read.hasInfinity);
-    return hasForm ? read : null;
+    const json = readJson(text);
+    const hasForm = !(json.hasDuplicateKey || json.hasLoneSurrogate || json.hasUnsafeInteger || json.hasInfinity);
+    return hasForm ? json : null;
   } catch (error) {
     if (error instanceof JsonSyntaxError) return null;
     throw error;
@@ -85,9 +85,9 @@ export function readCanonicalizable(bytes) {
  * @returns {any}
  */
 export function readCanonicalBody(bytes) {
-  const read = readCanonicalizable(bytes);
-  if (read === null || read.depth > MAX_VALUE_DEPTH) return undefined;
-  return canonicalText(read.value) === textOf(bytes) ? read.value : undefined;
+  const json = readCanonicalizable(bytes);
+  if (json === null || json.depth > MAX_VALUE_DEPTH) return undefined;
+  return canonicalText(json.value) === textOf(bytes) ? json.value : undefined;
 }
 
 /**
@@ -98,12 +98,12 @@ export function readCanonicalBody(bytes) {
 export function depthOf(value) {
   let deepest = 0;
   /** @type {[any, number][]} */
-  const left = [[value, 1]];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+  const pending = [[value, 1]];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [item, depth] = next;
     if (item === null || typeof item !== "object") continue;
     deepest = Math.max(deepest, depth);
-    for (const child of Object.values(item)) left.push([child, depth + 1]);
+    for (const child of Object.values(item)) pending.push([child, depth + 1]);
   }
   return deepest;
 }

@@ -1,5 +1,5 @@
 // @ts-check
-/** Level 2: check how each entry follows from the previous one. */
+/** Level 2: check how each entry follows from the previous lines. */
 
 import { hexOf } from "./bytes.js";
 
@@ -14,23 +14,23 @@ function areAscendingAndEarlier(causes, number) {
   return causes.every((cause, i) => cause < number && (i === 0 || causes[i - 1] < cause));
 }
 
-export class Chain {
+export class ChainChecker {
   /** @param {import("./findings.js").Findings} findings */
   constructor(findings) {
     this.findings = findings;
     this.head = FIRST_PREV;
     /** @type {string | null} */
     this.run = null;
-    this.at = "";
+    this.lastTime = "";
     this.isSealed = false;
   }
 
   /**
-   * @param {number} number the line's number in the file
+   * @param {number} number the number of the line, from 0
    * @param {any} entry null for a line with a level 1 finding
    * @param {Uint8Array} hash the hash of the line
    */
-  take(number, entry, hash) {
+  check(number, entry, hash) {
     if (entry !== null) this.#checkEntry(number, entry);
     this.head = hexOf(hash);
   }
@@ -44,16 +44,16 @@ export class Chain {
       this.findings.add(code, number, sentence);
     };
     if (entry.prev !== this.head) add("L201", "prev is not the hash of the previous line");
-    if (entry.seq !== number) add("L202", "seq is not the line's number");
+    if (entry.seq !== number) add("L202", `seq is ${entry.seq}, expected ${number}`);
     this.run ??= entry.run;
     if (entry.run !== this.run) add("L203", "run differs from the first entry");
     if (!areAscendingAndEarlier(entry.causes, number)) add("L204", "causes are not ascending seqs of earlier entries");
-    if (entry.at < this.at) add("L205", "at is earlier than in the previous entry");
+    if (entry.at < this.lastTime) add("L205", "at is earlier than in the previous entry");
     if ((entry.kind === "run.opened") !== (number === 0)) add("L206", "run.opened must be the first entry, and only the first");
     if (this.isSealed && !ALLOWED_AFTER_SEAL.has(entry.kind) && !entry.kind.startsWith("x-")) {
       add("L207", `${entry.kind} may not follow a seal`);
     }
-    this.at = entry.at;
+    this.lastTime = entry.at;
     if (entry.kind === "run.sealed") this.isSealed = true;
   }
 }

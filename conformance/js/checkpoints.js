@@ -25,32 +25,32 @@ export class CheckpointComparison {
   }
 
   /**
-   * Adds the first finding that applies.
-   * @param {ComparedTree} known
+   * Compares the checkpoint with a tree, and adds the first finding that applies.
+   * @param {ComparedTree} tree
    * @param {import("./findings.js").Findings} findings
    * @returns {boolean} whether the checkpoint matches
    */
-  check(known, findings) {
-    const found = this.#finding(known);
-    if (found !== null) findings.add(found[0], null, found[1]);
-    return found === null;
+  check(tree, findings) {
+    const finding = this.#finding(tree);
+    if (finding !== null) findings.add(finding[0], null, finding[1]);
+    return finding === null;
   }
 
   /**
-   * @param {ComparedTree} known
-   * @returns {[string, string] | null}
+   * @param {ComparedTree} tree
+   * @returns {[string, string] | null} code and sentence
    */
-  #finding(known) {
+  #finding(tree) {
     const { checkpoint, key } = this;
     const isPin = this.source === "pin";
     const subject = isPin ? "the pin" : "the checkpoint";
     if (checkpoint === null) return ["L506", `${subject} is malformed`];
     if (key !== null && !isSigned(checkpoint, key)) return ["L510", `${subject} is not signed by ${key.name}`];
-    if (checkpoint.run !== known.run) return ["L507", `${subject} belongs to another run`];
-    if (checkpoint.size > known.size) return [isPin ? "L512" : "L508", `${subject} covers more entries than there are`];
-    // A proof covers only its own sizes, so a checkpoint of another size cannot match.
-    const isSame = known.roots.get(checkpoint.size) === checkpoint.root;
-    return isSame ? null : [isPin ? "L513" : "L509", `${subject} has another root`];
+    if (checkpoint.run !== tree.run) return ["L507", `${subject} belongs to a different run`];
+    if (checkpoint.size > tree.size) return [isPin ? "L512" : "L508", `${subject} covers ${checkpoint.size} entries, but there are only ${tree.size}`];
+    // A proof covers only its own sizes, so a checkpoint of a different size cannot match.
+    const isSame = tree.roots.get(checkpoint.size) === checkpoint.root;
+    return isSame ? null : [isPin ? "L513" : "L509", `${subject} has a different root`];
   }
 
   report() {

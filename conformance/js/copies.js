@@ -10,14 +10,14 @@ const OUTPUTS = "outputs";
 /** @type {Record<string, string>} */
 const SUFFIXES = { "application/json": ".json", "text/plain": ".txt" };
 
-/** @typedef {{seq: number, reference: import("./bodies.js").BodyReference & {type: string}}} Original */
+/** @typedef {{seq: number, reference: import("./bodies.js").BodyReference & {type: string}}} CopiedBody */
 
-/** Collects the bodies that must have copies, while entries are read. */
-export class Originals {
+/** The bodies that must have copies. Receives every entry in order. */
+export class ExpectedCopies {
   constructor() {
-    /** @type {Original | null} */
+    /** @type {CopiedBody | null} */
     this.wavePlan = null;
-    /** @type {Map<string, Original>} the last answer by name */
+    /** @type {Map<string, CopiedBody>} the last answer by name */
     this.answers = new Map();
   }
 
@@ -25,20 +25,20 @@ export class Originals {
    * @param {number} number
    * @param {any} entry
    */
-  take(number, entry) {
+  add(number, entry) {
     if (entry.kind === "run.opened" && entry.bodies.wave_plan !== undefined) {
       this.wavePlan = { seq: number, reference: entry.bodies.wave_plan };
     }
     if (entry.kind === "answer.given") this.answers.set(entry.data.output, { seq: number, reference: entry.bodies.value });
   }
 
-  /** @returns {Map<string, Original>} by path */
+  /** @returns {Map<string, CopiedBody>} by path */
   byPath() {
     const paths = new Map();
     if (this.wavePlan !== null) paths.set(WAVE_PLAN, this.wavePlan);
-    for (const [name, original] of this.answers) {
-      const suffix = SUFFIXES[original.reference.type] ?? ".bin";
-      paths.set(`${OUTPUTS}/${name}${suffix}`, original);
+    for (const [name, body] of this.answers) {
+      const suffix = SUFFIXES[body.reference.type] ?? ".bin";
+      paths.set(`${OUTPUTS}/${name}${suffix}`, body);
     }
     return paths;
   }
@@ -48,22 +48,22 @@ export class CopyCheck {
   /**
    * @param {import("./sources.js").Directory} directory
    * @param {import("./bodies.js").BodyStore} store
-   * @param {boolean} isSealed whether the ledger's last line is a seal
+   * @param {boolean} endsWithSeal whether the ledger's last line is a seal
    */
-  constructor(directory, store, isSealed) {
+  constructor(directory, store, endsWithSeal) {
     this.directory = directory;
     this.store = store;
-    this.isSealed = isSealed;
+    this.endsWithSeal = endsWithSeal;
     this.findings = new Findings();
   }
 
   /**
-   * @param {Originals} originals
+   * @param {ExpectedCopies} expectedCopies
    * @returns {Promise<Findings>}
    */
-  async check(originals) {
-    const expected = originals.byPath();
-    for (const [path, original] of expected) await this.#checkCopy(path, original);
+  async check(expectedCopies) {
+    const expected = expectedCopies.byPath();
+    for (const [path, body] of expected) await this.#checkCopy(path, body);
     for (const name of (await this.directory.list(OUTPUTS)) ?? []) {
       if (!name.startsWith(".") && !expected.has(`${OUTPUTS}/${name}`)) {
         this.findings.add("L308", null, `${OUTPUTS}/${name} does not belong to any answer`);
@@ -74,16 +74,16 @@ export class CopyCheck {
 
   /**
    * @param {string} path
-   * @param {Original} original
+   * @param {CopiedBody} body
    */
   async #checkCopy(path, { seq, reference }) {
     const file = await this.directory.openCopy(path);
     const index = this.store.index;
     if (index.redacted.has(reference.digest)) {
       const first = index.bodies.get(reference.digest)?.seq ?? seq;
-      if (file !== "absent") this.findings.add("L306", first, `${path} is the copy of a redacted body`);
+      if (file !== "absent") this.findings.add("L306", first, `${path} is a copy of a redacted body`);
     } else if (file === "absent") {
-      if (this.isSealed) this.findings.add("L308", seq, `${path} is missing`);
+      if (this.endsWithSeal) this.findings.add("L308", seq, `${path} is missing`);
     } else if (file === "irregular" || !(await this.#isCopy(file, reference))) {
       this.findings.add("L308", seq, `${path} differs from the body it should be a copy of`);
     }

@@ -1,16 +1,16 @@
 // @ts-check
-/** Ed25519 verification (RFC 8032, section 5.1.7): strict, without the cofactor, not in constant time. */
+/** Ed25519 verification (RFC 8032, section 5.1.7). It does not multiply by the cofactor and does not run in constant time. */
 
-import { joined } from "./bytes.js";
+import { concat } from "./bytes.js";
 import { sha512 } from "./sha512.js";
 
 /** @typedef {{x: bigint, y: bigint, z: bigint, t: bigint}} Point extended homogeneous coordinates */
 
 const P = (1n << 255n) - 19n;
 const ORDER = (1n << 252n) + 27742317777372353535851937790883648493n;
-const D = mod(-121665n * power(121666n, P - 2n));
-const ROOT_OF_MINUS_ONE = power(2n, (P - 1n) / 4n);
-const BASE = /** @type {Point} */ (decoded(encodedY(mod(4n * power(5n, P - 2n)), 0n)));
+const D = mod(-121665n * powerMod(121666n, P - 2n));
+const ROOT_OF_MINUS_ONE = powerMod(2n, (P - 1n) / 4n);
+const BASE = /** @type {Point} */ (decodePoint(encodeY(mod(4n * powerMod(5n, P - 2n)), 0n)));
 /** @type {Point} */
 const NEUTRAL = { x: 0n, y: 1n, z: 1n, t: 0n };
 
@@ -24,7 +24,7 @@ function mod(value) {
  * @param {bigint} base
  * @param {bigint} exponent
  */
-function power(base, exponent) {
+function powerMod(base, exponent) {
   let result = 1n;
   for (let square = mod(base); exponent > 0n; exponent >>= 1n, square = (square * square) % P) {
     if (exponent & 1n) result = (result * square) % P;
@@ -43,25 +43,25 @@ function littleEndian(bytes) {
  * @param {bigint} y
  * @param {bigint} sign
  */
-function encodedY(y, sign) {
+function encodeY(y, sign) {
   const bytes = new Uint8Array(32);
   for (let i = 0, rest = y | (sign << 255n); i < 32; i++, rest >>= 8n) bytes[i] = Number(rest & 255n);
   return bytes;
 }
 
 /**
- * Section 5.1.3: null if it is not a point or not its canonical encoding.
+ * The point of an encoding (section 5.1.3); null if there is none, or if the encoding is not canonical.
  * @param {Uint8Array} bytes
  * @returns {Point | null}
  */
-function decoded(bytes) {
-  const whole = littleEndian(bytes);
-  const sign = whole >> 255n;
-  const y = whole & ((1n << 255n) - 1n);
+function decodePoint(bytes) {
+  const value = littleEndian(bytes);
+  const sign = value >> 255n;
+  const y = value & ((1n << 255n) - 1n);
   if (y >= P) return null;
   const u = mod(y * y - 1n);
   const v = mod(D * y * y + 1n);
-  let x = mod(u * power(v, 3n) * power(u * power(v, 7n), (P - 5n) / 8n));
+  let x = mod(u * powerMod(v, 3n) * powerMod(u * powerMod(v, 7n), (P - 5n) / 8n));
   const square = mod(v * x * x);
   if (square === mod(-u)) x = mod(x * ROOT_OF_MINUS_ONE);
   else if (square !== u) return null;
@@ -71,18 +71,18 @@ function decoded(bytes) {
 }
 
 /** @param {Point} point */
-function encoded(point) {
-  const inverse = power(point.z, P - 2n);
-  return encodedY(mod(point.y * inverse), mod(point.x * inverse) & 1n);
+function encodePoint(point) {
+  const inverse = powerMod(point.z, P - 2n);
+  return encodeY(mod(point.y * inverse), mod(point.x * inverse) & 1n);
 }
 
 /**
- * Section 5.1.4.
+ * The sum of two points (section 5.1.4).
  * @param {Point} p
  * @param {Point} q
  * @returns {Point}
  */
-function sum(p, q) {
+function addPoints(p, q) {
   const a = mod((p.y - p.x) * (q.y - q.x));
   const b = mod((p.y + p.x) * (q.y + q.x));
   const c = mod(2n * p.t * q.t * D);
@@ -95,10 +95,10 @@ function sum(p, q) {
  * @param {bigint} factor
  * @param {Point} point
  */
-function multiple(factor, point) {
+function multiplyPoint(factor, point) {
   let result = NEUTRAL;
-  for (let doubled = point; factor > 0n; factor >>= 1n, doubled = sum(doubled, doubled)) {
-    if (factor & 1n) result = sum(result, doubled);
+  for (let doubled = point; factor > 0n; factor >>= 1n, doubled = addPoints(doubled, doubled)) {
+    if (factor & 1n) result = addPoints(result, doubled);
   }
   return result;
 }
@@ -111,12 +111,12 @@ function multiple(factor, point) {
  */
 export function isSignedBy(publicKey, message, signature) {
   if (publicKey.length !== 32 || signature.length !== 64) return false;
-  const key = decoded(publicKey);
+  const key = decodePoint(publicKey);
   const s = littleEndian(signature.subarray(32));
   if (key === null || s >= ORDER) return false;
   const r = signature.subarray(0, 32);
-  const k = littleEndian(sha512(joined([r, publicKey, message]))) % ORDER;
+  const k = littleEndian(sha512(concat([r, publicKey, message]))) % ORDER;
   const minusKey = { x: mod(-key.x), y: key.y, z: 1n, t: mod(-key.t) };
-  const expected = encoded(sum(multiple(s, BASE), multiple(k, minusKey)));
+  const expected = encodePoint(addPoints(multiplyPoint(s, BASE), multiplyPoint(k, minusKey)));
   return expected.every((byte, i) => byte === r[i]);
 }

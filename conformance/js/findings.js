@@ -2,16 +2,16 @@
 /** Findings, and the verdict that follows from them (LEDGER-VERIFY-001 to 003). */
 
 /** Codes that make a ledger incomplete. Every other code makes it invalid. */
-const INCOMPLETE = new Set(["L310", "L501", "L502", "L503"]);
-const MAX_KEPT = 100;
+const INCOMPLETE_CODES = new Set(["L310", "L501", "L502", "L503"]);
+const MAX_ITEMS = 100;
 
 /** @typedef {{code: string, level: number, seq: number | null, sentence: string}} Finding */
 /** @typedef {"ok" | "fail" | "incomplete" | "not checked"} Status */
 
 export class Findings {
   constructor() {
-    /** @type {Finding[]} the first findings; the number is limited because every line could have one */
-    this.kept = [];
+    /** @type {Finding[]} only the first findings, because every line may have one */
+    this.items = [];
     this.count = 0;
     /** @type {Map<string, number | null>} the smallest seq of each code */
     this.firstSeqs = new Map();
@@ -24,22 +24,22 @@ export class Findings {
    */
   add(code, seq, sentence) {
     this.count++;
-    if (this.kept.length < MAX_KEPT) this.kept.push({ code, level: Number(code[1]), seq, sentence });
-    this.#first(code, seq);
+    if (this.items.length < MAX_ITEMS) this.items.push({ code, level: Number(code[1]), seq, sentence });
+    this.#updateFirstSeq(code, seq);
   }
 
   /** @param {Findings} others */
   merge(others) {
-    for (const finding of others.kept) this.add(finding.code, finding.seq, finding.sentence);
-    this.count += others.count - others.kept.length;
-    for (const [code, seq] of others.firstSeqs) this.#first(code, seq);
+    for (const finding of others.items) this.add(finding.code, finding.seq, finding.sentence);
+    this.count += others.count - others.items.length;
+    for (const [code, seq] of others.firstSeqs) this.#updateFirstSeq(code, seq);
   }
 
   /**
    * @param {string} code
    * @param {number | null} seq
    */
-  #first(code, seq) {
+  #updateFirstSeq(code, seq) {
     const first = this.firstSeqs.get(code) ?? null;
     this.firstSeqs.set(code, first === null ? seq : seq === null ? first : Math.min(first, seq));
   }
@@ -67,13 +67,13 @@ export class Findings {
   status(level) {
     const codes = this.codes(level);
     if (codes.length === 0) return "ok";
-    return codes.every((code) => INCOMPLETE.has(code)) ? "incomplete" : "fail";
+    return codes.every((code) => INCOMPLETE_CODES.has(code)) ? "incomplete" : "fail";
   }
 
   /** @returns {"valid" | "invalid" | "incomplete"} */
   verdict() {
     const codes = this.codes();
     if (codes.length === 0) return "valid";
-    return codes.every((code) => INCOMPLETE.has(code)) ? "incomplete" : "invalid";
+    return codes.every((code) => INCOMPLETE_CODES.has(code)) ? "incomplete" : "invalid";
   }
 }

@@ -8,18 +8,18 @@
  * @typedef {Object} JsonText
  * @property {any} value objects have no prototype, so that `__proto__` and `constructor` are keys like any other
  * @property {number} depth the nesting depth of arrays and objects
- * @property {boolean} hasDuplicateKey `value` contains the last one
+ * @property {boolean} hasDuplicateKey whether a key is repeated; `value` has the last member
  * @property {boolean} hasLoneSurrogate
- * @property {boolean} hasFraction a number is written with a fraction or an exponent
- * @property {boolean} hasUnsafeInteger an integer without fraction and exponent is beyond ±(2^53 - 1)
- * @property {boolean} hasInfinity a number is not finite as an IEEE 754 double
+ * @property {boolean} hasFraction whether a number is written with a fraction or an exponent
+ * @property {boolean} hasUnsafeInteger whether an integer without fraction and exponent is beyond ±(2^53 - 1)
+ * @property {boolean} hasInfinity whether a number is not finite as an IEEE 754 double
  */
 
 export class JsonSyntaxError extends Error {
-  /** @param {number} at */
-  constructor(at) {
-    super(`not JSON at character ${at}`);
-    this.at = at;
+  /** @param {number} position */
+  constructor(position) {
+    super(`invalid JSON at character ${position}`);
+    this.position = position;
   }
 }
 
@@ -35,7 +35,7 @@ class Reader {
   /** @param {string} text */
   constructor(text) {
     this.text = text;
-    this.at = 0;
+    this.position = 0;
     /** @type {Frame[]} */
     this.frames = [];
     /** @type {JsonText} */
@@ -53,24 +53,24 @@ class Reader {
   read() {
     let done = false;
     while (!done) {
-      this.#space();
-      const code = this.text.charCodeAt(this.at);
+      this.#skipSpace();
+      const code = this.text.charCodeAt(this.position);
       if (code === 0x7b || code === 0x5b) {
-        if (this.#open(code === 0x5b)) done = this.#close();
+        if (this.#openContainer(code === 0x5b)) done = this.#closeContainer();
       } else {
-        done = this.#addValue(this.#scalar(code));
+        done = this.#addValue(this.#readScalar(code));
       }
     }
-    this.#space();
-    if (this.at !== this.text.length) throw new JsonSyntaxError(this.at);
+    this.#skipSpace();
+    if (this.position !== this.text.length) throw new JsonSyntaxError(this.position);
     return this.result;
   }
 
-  #space() {
+  #skipSpace() {
     for (;;) {
-      const code = this.text.charCodeAt(this.at);
+      const code = this.text.charCodeAt(this.position);
       if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return;
-      this.at++;
+      this.position++;
     }
   }
 
@@ -78,30 +78,30 @@ class Reader {
    * Opens a container; returns true if it is empty.
    * @param {boolean} isArray
    */
-  #open(isArray) {
-    this.at++;
+  #openContainer(isArray) {
+    this.position++;
     this.frames.push({ container: isArray ? [] : Object.create(null), isArray, key: "" });
     this.result.depth = Math.max(this.result.depth, this.frames.length);
-    this.#space();
-    if (this.text[this.at] === (isArray ? "]" : "}")) return true;
-    if (!isArray) this.#key();
+    this.#skipSpace();
+    if (this.text[this.position] === (isArray ? "]" : "}")) return true;
+    if (!isArray) this.#readKey();
     return false;
   }
 
   /** Closes the innermost container and adds it to its parent; returns true if it is the top-level value. */
-  #close() {
-    this.at++;
+  #closeContainer() {
+    this.position++;
     const frame = /** @type {Frame} */ (this.frames.pop());
     return this.#addValue(frame.container);
   }
 
-  #key() {
-    this.#space();
-    if (this.text.charCodeAt(this.at) !== QUOTE) throw new JsonSyntaxError(this.at);
-    this.frames[this.frames.length - 1].key = this.#string();
-    this.#space();
-    if (this.text[this.at] !== ":") throw new JsonSyntaxError(this.at);
-    this.at++;
+  #readKey() {
+    this.#skipSpace();
+    if (this.text.charCodeAt(this.position) !== QUOTE) throw new JsonSyntaxError(this.position);
+    this.frames[this.frames.length - 1].key = this.#readString();
+    this.#skipSpace();
+    if (this.text[this.position] !== ":") throw new JsonSyntaxError(this.position);
+    this.position++;
   }
 
   /**
@@ -117,15 +117,15 @@ class Reader {
         return true;
       }
       this.#addToContainer(frame, value);
-      this.#space();
-      const next = this.text[this.at];
+      this.#skipSpace();
+      const next = this.text[this.position];
       if (next === ",") {
-        this.at++;
-        if (!frame.isArray) this.#key();
+        this.position++;
+        if (!frame.isArray) this.#readKey();
         return false;
       }
-      if (next !== (frame.isArray ? "]" : "}")) throw new JsonSyntaxError(this.at);
-      this.at++;
+      if (next !== (frame.isArray ? "]" : "}")) throw new JsonSyntaxError(this.position);
+      this.position++;
       this.frames.pop();
       value = frame.container;
     }
@@ -145,23 +145,23 @@ class Reader {
   }
 
   /** @param {number} code */
-  #scalar(code) {
-    if (code === QUOTE) return this.#string();
-    if (code === 0x2d || (code >= 0x30 && code <= 0x39)) return this.#number();
+  #readScalar(code) {
+    if (code === QUOTE) return this.#readString();
+    if (code === 0x2d || (code >= 0x30 && code <= 0x39)) return this.#readNumber();
     for (const [word, value] of /** @type {const} */ ([["true", true], ["false", false], ["null", null]])) {
-      if (this.text.startsWith(word, this.at)) {
-        this.at += word.length;
+      if (this.text.startsWith(word, this.position)) {
+        this.position += word.length;
         return value;
       }
     }
-    throw new JsonSyntaxError(this.at);
+    throw new JsonSyntaxError(this.position);
   }
 
-  #number() {
-    NUMBER.lastIndex = this.at;
+  #readNumber() {
+    NUMBER.lastIndex = this.position;
     const match = NUMBER.exec(this.text);
-    if (match === null) throw new JsonSyntaxError(this.at);
-    this.at = NUMBER.lastIndex;
+    if (match === null) throw new JsonSyntaxError(this.position);
+    this.position = NUMBER.lastIndex;
     const value = Number(match[0]);
     if (match[1] !== undefined || match[2] !== undefined) {
       this.result.hasFraction = true;
@@ -172,48 +172,48 @@ class Reader {
     return value;
   }
 
-  #string() {
-    const start = ++this.at;
+  #readString() {
+    const start = ++this.position;
     for (;;) {
-      const code = this.text.charCodeAt(this.at);
-      if (code === QUOTE) return this.text.slice(start, this.at++);
-      if (code === BACKSLASH) return this.#escapedString(start);
+      const code = this.text.charCodeAt(this.position);
+      if (code === QUOTE) return this.text.slice(start, this.position++);
+      if (code === BACKSLASH) return this.#readEscapedString(start);
       // At the end of the text, `code` is NaN, which also fails this comparison.
-      if (!(code >= 0x20)) throw new JsonSyntaxError(this.at);
-      this.at++;
+      if (!(code >= 0x20)) throw new JsonSyntaxError(this.position);
+      this.position++;
     }
   }
 
   /** @param {number} start */
-  #escapedString(start) {
+  #readEscapedString(start) {
     const parts = [];
     for (;;) {
-      const code = this.text.charCodeAt(this.at);
+      const code = this.text.charCodeAt(this.position);
       if (code === QUOTE) break;
-      if (!(code >= 0x20)) throw new JsonSyntaxError(this.at);
+      if (!(code >= 0x20)) throw new JsonSyntaxError(this.position);
       if (code === BACKSLASH) {
-        parts.push(this.text.slice(start, this.at), this.#escape());
-        start = this.at;
+        parts.push(this.text.slice(start, this.position), this.#readEscape());
+        start = this.position;
       } else {
-        this.at++;
+        this.position++;
       }
     }
-    parts.push(this.text.slice(start, this.at++));
+    parts.push(this.text.slice(start, this.position++));
     const string = parts.join("");
     if (LONE_SURROGATE.test(string)) this.result.hasLoneSurrogate = true;
     return string;
   }
 
-  #escape() {
-    const letter = this.text[this.at + 1];
+  #readEscape() {
+    const letter = this.text[this.position + 1];
     if (letter === "u") {
-      const digits = this.text.slice(this.at + 2, this.at + 6);
-      if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new JsonSyntaxError(this.at);
-      this.at += 6;
+      const digits = this.text.slice(this.position + 2, this.position + 6);
+      if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new JsonSyntaxError(this.position);
+      this.position += 6;
       return String.fromCharCode(parseInt(digits, 16));
     }
-    if (letter === undefined || !Object.hasOwn(ESCAPES, letter)) throw new JsonSyntaxError(this.at);
-    this.at += 2;
+    if (letter === undefined || !Object.hasOwn(ESCAPES, letter)) throw new JsonSyntaxError(this.position);
+    this.position += 2;
     return ESCAPES[/** @type {keyof typeof ESCAPES} */ (letter)];
   }
 }

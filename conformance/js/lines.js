@@ -1,7 +1,7 @@
 // @ts-check
 /** The lines of a ledger (LEDGER-LINE-001, LEDGER-LINE-002), with their hashes, read in chunks. */
 
-import { joined } from "./bytes.js";
+import { concat } from "./bytes.js";
 import { leafHash } from "./merkle.js";
 import { startSha256 } from "./sha256.js";
 import { chunksOf } from "./sources.js";
@@ -11,8 +11,8 @@ const LF = 0x0a;
 
 /**
  * @typedef {Object} Line
- * @property {number} number
- * @property {Uint8Array | null} bytes null for a line that is too long
+ * @property {number} number from 0: the seq that its entry must have
+ * @property {Uint8Array | null} bytes without the LF; null if the line is too long
  * @property {Uint8Array} hash
  */
 
@@ -47,7 +47,7 @@ class OpenLine {
    */
   end(number) {
     if (this.hasher !== null) return { number, bytes: null, hash: this.hasher.digest() };
-    const bytes = this.parts.length === 1 ? this.parts[0] : joined(this.parts);
+    const bytes = this.parts.length === 1 ? this.parts[0] : concat(this.parts);
     return { number, bytes, hash: leafHash(bytes) };
   }
 }
@@ -65,19 +65,19 @@ export class LineReader {
    * @returns {AsyncGenerator<Line[]>}
    */
   async *batches() {
-    let open = new OpenLine();
+    let openLine = new OpenLine();
     for await (const chunk of chunksOf(this.source, 0, this.source.size)) {
       const batch = [];
       let from = 0;
       for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, from)) {
-        open.add(chunk.subarray(from, end));
-        batch.push(open.end(this.count++));
-        open = new OpenLine();
+        openLine.add(chunk.subarray(from, end));
+        batch.push(openLine.end(this.count++));
+        openLine = new OpenLine();
         from = end + 1;
       }
-      if (from < chunk.length) open.add(chunk.subarray(from));
+      if (from < chunk.length) openLine.add(chunk.subarray(from));
       yield batch;
     }
-    this.hasTornTail = open.length > 0;
+    this.hasTornTail = openLine.length > 0;
   }
 }

@@ -4,12 +4,12 @@
 import { sameBytes } from "./bytes.js";
 import { sha256 } from "./sha256.js";
 
-const LEAF = Uint8Array.of(0);
-const NODE = Uint8Array.of(1);
+const LEAF_PREFIX = Uint8Array.of(0);
+const NODE_PREFIX = Uint8Array.of(1);
 
 /** @param {Uint8Array} line */
 export function leafHash(line) {
-  return sha256(LEAF, line);
+  return sha256(LEAF_PREFIX, line);
 }
 
 /**
@@ -17,14 +17,14 @@ export function leafHash(line) {
  * @param {Uint8Array} right
  */
 function nodeHash(left, right) {
-  return sha256(NODE, left, right);
+  return sha256(NODE_PREFIX, left, right);
 }
 
 /** Computes the root of a growing list of leaves, with memory logarithmic in its length. */
 export class GrowingTree {
   constructor() {
     this.size = 0;
-    /** @type {Uint8Array[]} the roots of the full subtrees, the largest first */
+    /** @type {Uint8Array[]} the roots of the complete subtrees, the largest first */
     this.peaks = [];
   }
 
@@ -44,8 +44,11 @@ export class GrowingTree {
   }
 }
 
-/** @param {number} size at least 2 */
-function splitOf(size) {
+/**
+ * The number of leaves in the left subtree: the largest power of two below the size.
+ * @param {number} size at least 2
+ */
+function leftSize(size) {
   let power = 1;
   while (power * 2 < size) power *= 2;
   return power;
@@ -63,7 +66,7 @@ function rootOf(leaves, from, to) {
 }
 
 /**
- * PATH(m, D[n]) of section 2.1.1.
+ * The inclusion path of a leaf: PATH(m, D[n]) of section 2.1.1.
  * @param {Uint8Array[]} leaves
  * @param {number} index below the number of leaves
  */
@@ -71,7 +74,7 @@ export function inclusionPath(leaves, index) {
   /** @type {Uint8Array[]} */
   const path = [];
   for (let from = 0, to = leaves.length; to - from > 1; ) {
-    const middle = from + splitOf(to - from);
+    const middle = from + leftSize(to - from);
     if (index < middle) {
       path.unshift(rootOf(leaves, middle, to));
       to = middle;
@@ -84,7 +87,7 @@ export function inclusionPath(leaves, index) {
 }
 
 /**
- * PROOF(m, D[n]) of section 2.1.2; empty if `size` is 0 or the number of leaves.
+ * The consistency path from a smaller tree: PROOF(m, D[n]) of section 2.1.2. Empty if `size` is 0 or the number of leaves.
  * @param {Uint8Array[]} leaves
  * @param {number} size of the smaller tree
  */
@@ -92,21 +95,21 @@ export function consistencyPath(leaves, size) {
   /** @type {Uint8Array[]} */
   const path = [];
   if (size === 0) return path;
-  let isComplete = true;
+  let isRootKnown = true;
   let from = 0;
   let to = leaves.length;
   while (size !== to) {
-    const middle = from + splitOf(to - from);
+    const middle = from + leftSize(to - from);
     if (size <= middle) {
       path.unshift(rootOf(leaves, middle, to));
       to = middle;
     } else {
       path.unshift(rootOf(leaves, from, middle));
       from = middle;
-      isComplete = false;
+      isRootKnown = false;
     }
   }
-  if (!isComplete) path.unshift(rootOf(leaves, from, to));
+  if (!isRootKnown) path.unshift(rootOf(leaves, from, to));
   return path;
 }
 
@@ -118,7 +121,7 @@ export function consistencyPath(leaves, size) {
  * @param {Uint8Array[]} path
  * @param {Uint8Array} root
  */
-export function includes(leaf, index, size, path, root) {
+export function isIncluded(leaf, index, size, path, root) {
   let node = leaf;
   let last = size - 1;
   for (const sibling of path) {
@@ -146,7 +149,7 @@ export function includes(leaf, index, size, path, root) {
  * @param {Uint8Array} root
  * @param {Uint8Array[]} path
  */
-export function extendsTree(fromSize, fromRoot, size, root, path) {
+export function isConsistent(fromSize, fromRoot, size, root, path) {
   if (fromSize === 0 && !sameBytes(fromRoot, sha256())) return false;
   if (fromSize === size) return path.length === 0 && sameBytes(fromRoot, root);
   if (fromSize === 0) return path.length === 0;

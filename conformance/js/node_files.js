@@ -42,9 +42,9 @@ export class OpenFiles {
    */
   #directory(root) {
     const open = async (/** @type {string} */ path, /** @type {typeof stat} */ getStatus) => {
-      const found = await getStatus(join(root, path)).catch(nullIfNotFound);
-      if (found === null) return "absent";
-      return found.isFile() ? this.source(join(root, path)) : "irregular";
+      const status = await getStatus(join(root, path)).catch(nullIfNotFound);
+      if (status === null) return "absent";
+      return status.isFile() ? this.source(join(root, path)) : "irregular";
     };
     return {
       open: (path) => open(path, stat),
@@ -68,6 +68,7 @@ function nullIfNotFound(error) {
 }
 
 /**
+ * Reads until the length or the end of the file is reached: a single read may return less.
  * @param {FileHandle} handle
  * @param {number} offset
  * @param {number} length

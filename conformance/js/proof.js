@@ -8,14 +8,14 @@ import { MAX_LINE_DEPTH } from "./entry.js";
 import { Findings } from "./findings.js";
 import { JsonSyntaxError, readJson } from "./json_text.js";
 import { LineReader } from "./lines.js";
-import { consistencyPath, extendsTree, GrowingTree, includes, inclusionPath, leafHash } from "./merkle.js";
+import { consistencyPath, isConsistent, GrowingTree, isIncluded, inclusionPath, leafHash } from "./merkle.js";
 import { checkpointText, readCheckpoint } from "./note.js";
 import { UsageError, verify } from "./verify.js";
 
-/** A ledger's hashes, and the line that an inclusion proof contains. */
+/** Creates checkpoints and proofs from a ledger's hashes, and from the line that an inclusion proof contains. */
 export class Prover {
   /**
-   * Reads a ledger. Levels 1 and 2 must be valid: an invalid ledger must not be signed, and nothing proved about it.
+   * Reads a ledger. Levels 1 and 2 must be valid: there are no checkpoints and proofs of an invalid ledger.
    * @param {import("./sources.js").ByteSource} ledger
    * @param {import("./schema.js").Schemas} schemas
    * @param {number} [seq] the seq of the line to store
@@ -107,22 +107,22 @@ function readProof(bytes, schemas) {
     checkpoint.run === proof.run &&
     checkpoint.size === proof.size &&
     checkpoint.root === proof.root &&
-    (proof.proof === "inclusion" ? matchesItsEntry(proof) : proof.from_size <= proof.size);
+    (proof.proof === "inclusion" ? matchesEntry(proof) : proof.from_size <= proof.size);
   return agrees ? proof : null;
 }
 
 /** @param {any} proof */
-function matchesItsEntry(proof) {
-  const entry = proof.entry.includes("\n") ? null : entryOf(proof.entry);
+function matchesEntry(proof) {
+  const entry = proof.entry.includes("\n") ? null : parseEntry(proof.entry);
   return proof.seq < proof.size && entry?.seq === proof.seq && entry?.run === proof.run;
 }
 
 /**
- * The value of a line that satisfies LEDGER-LINE-003; does not check the other rules for entries.
+ * The value of a line, or null if it violates LEDGER-LINE-003. The other rules for entries are not checked.
  * @param {string} line
  * @returns {any}
  */
-function entryOf(line) {
+function parseEntry(line) {
   try {
     const { value, depth, hasLoneSurrogate } = readJson(line);
     return depth > MAX_LINE_DEPTH || hasLoneSurrogate ? null : value;
@@ -136,22 +136,22 @@ function entryOf(line) {
 function leadsToRoot(proof) {
   const path = proof.path.map(bytesOfHex);
   const root = bytesOfHex(proof.root);
-  if (proof.proof === "inclusion") return includes(leafHash(utf8(proof.entry)), proof.seq, proof.size, path, root);
-  return extendsTree(proof.from_size, bytesOfHex(proof.from_root), proof.size, root, path);
+  if (proof.proof === "inclusion") return isIncluded(leafHash(utf8(proof.entry)), proof.seq, proof.size, path, root);
+  return isConsistent(proof.from_size, bytesOfHex(proof.from_root), proof.size, root, path);
 }
 
 /**
- * @typedef {Object} Given references that a proof must agree with
+ * @typedef {Object} Evidence trusted information that a proof must agree with
  * @property {Uint8Array} [checkpoint]
  * @property {import("./note.js").Key} [key]
  * @property {Uint8Array} [pin]
  */
 
 /**
- * Checks a proof against the given checkpoint, key and pin.
+ * Checks a proof against a trusted checkpoint, key and pin.
  * @param {Uint8Array} bytes
  * @param {import("./schema.js").Schemas} schemas
- * @param {Given} given
+ * @param {Evidence} evidence
  * @returns {Findings}
  * @throws {UsageError}
  */
@@ -159,8 +159,8 @@ export function checkProof(bytes, schemas, { checkpoint, key, pin }) {
   const findings = new Findings();
   // A malformed key (null) must not be mistaken for an omitted one.
   if (key === null) throw new UsageError("the key is not a public key");
-  const pinned = pin === undefined ? null : new CheckpointComparison("pin", pin, null);
-  if (pinned !== null && pinned.checkpoint === null) throw new UsageError("the pin is malformed");
+  const pinComparison = pin === undefined ? null : new CheckpointComparison("pin", pin, null);
+  if (pinComparison !== null && pinComparison.checkpoint === null) throw new UsageError("the pin is malformed");
   const proof = readProof(bytes, schemas);
   if (proof === null) {
     findings.add("L601", null, "the proof is malformed");
@@ -169,9 +169,9 @@ export function checkProof(bytes, schemas, { checkpoint, key, pin }) {
   if (!leadsToRoot(proof)) findings.add("L602", null, "the path does not lead to the root");
   const roots = new Map([[proof.size, proof.root]]);
   if (proof.proof === "consistency") roots.set(proof.from_size, proof.from_root);
-  const known = { run: proof.run, size: proof.size, roots };
-  if (checkpoint !== undefined) new CheckpointComparison("given", checkpoint, key ?? null).check(known, findings);
-  else if (key !== undefined) new CheckpointComparison("given", utf8(proof.checkpoint), key).check(known, findings);
-  pinned?.check(known, findings);
+  const tree = { run: proof.run, size: proof.size, roots };
+  if (checkpoint !== undefined) new CheckpointComparison("given", checkpoint, key ?? null).check(tree, findings);
+  else if (key !== undefined) new CheckpointComparison("given", utf8(proof.checkpoint), key).check(tree, findings);
+  pinComparison?.check(tree, findings);
   return findings;
 }

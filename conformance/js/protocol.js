@@ -8,8 +8,10 @@ import { UsageError, verify } from "./verify.js";
 
 export const ROLES = new Set(["canonicalize", "verify", "prove"]);
 
+const MAX_FINDINGS_IN_MESSAGE = 5;
+
 /**
- * @typedef {Object} Host
+ * @typedef {Object} Host the environment that the program runs in
  * @property {import("./schema.js").Schemas} schemas
  * @property {(path: string) => Promise<import("./sources.js").Run>} openRun
  * @property {(path: string) => Promise<Uint8Array | null>} read null if the file does not exist
@@ -65,28 +67,28 @@ async function readRequired(host, path) {
  * @param {Host} host
  */
 async function answerCanonicalize(request, host) {
-  const read = readCanonicalizable(await readRequired(host, request.input));
-  if (read === null) return { verdict: "invalid", codes: [] };
-  await host.write(request.output, canonicalBytes(read.value));
+  const json = readCanonicalizable(await readRequired(host, request.input));
+  if (json === null) return { verdict: "invalid", codes: [] };
+  await host.write(request.output, canonicalBytes(json.value));
   return { verdict: "valid", codes: [] };
 }
 
 /**
- * The given checkpoint, key and pin. A pin file that does not exist yet is ignored.
+ * The checkpoint, key and pin of a request. A pin file that does not exist yet is ignored.
  * @param {any} request
  * @param {Host} host
  */
-async function readGiven(request, host) {
+async function readEvidence(request, host) {
   /** @type {{checkpoint?: Uint8Array, key?: import("./note.js").Key, pin?: Uint8Array}} */
-  const given = {};
-  if (request.checkpoint !== undefined) given.checkpoint = await readRequired(host, request.checkpoint);
-  if (request.pin !== undefined) given.pin = (await host.read(request.pin)) ?? undefined;
+  const evidence = {};
+  if (request.checkpoint !== undefined) evidence.checkpoint = await readRequired(host, request.checkpoint);
+  if (request.pin !== undefined) evidence.pin = (await host.read(request.pin)) ?? undefined;
   if (request.key !== undefined) {
     const key = readKey(await readRequired(host, request.key));
     if (key === null) throw new UsageError(`${request.key} is not a public key`);
-    given.key = key;
+    evidence.key = key;
   }
-  return given;
+  return evidence;
 }
 
 /**
@@ -96,16 +98,16 @@ async function readGiven(request, host) {
 async function answerVerify(request, host) {
   // Without level 5, ignore the head, checkpoint, key and pin of the request.
   const isLevel5Requested = request.levels === undefined || request.levels.includes(5);
-  const given = isLevel5Requested ? { ...(await readGiven(request, host)), expectHead: request.expect_head } : {};
+  const evidence = isLevel5Requested ? { ...(await readEvidence(request, host)), expectHead: request.expect_head } : {};
   const run = await host.openRun(request.input);
-  const options = { ...given, levels: request.levels };
+  const options = { ...evidence, levels: request.levels };
   const report = await verify(run, host.schemas, options);
   return {
     verdict: report.verdict,
     codes: report.codes,
     first_bad_seq: report.first_bad_seq,
     levels: Object.fromEntries(report.levels.map(({ level, status }) => [level, status])),
-    message: report.findings.slice(0, 5).map(({ code, seq, sentence }) => `${code} at ${seq}: ${sentence}`).join("; "),
+    message: report.findings.slice(0, MAX_FINDINGS_IN_MESSAGE).map(({ code, seq, sentence }) => `${code} at ${seq}: ${sentence}`).join("; "),
   };
 }
 
@@ -143,13 +145,13 @@ async function createDocument(request, ledger, host) {
  * @param {Host} host
  */
 async function answerCheck(request, host) {
-  const given = await readGiven(request, host);
-  if (request.pin !== undefined && given.pin === undefined) throw new UsageError(`no such file: ${request.pin}`);
-  const findings = checkProof(await readRequired(host, request.input), host.schemas, given);
+  const evidence = await readEvidence(request, host);
+  if (request.pin !== undefined && evidence.pin === undefined) throw new UsageError(`no such file: ${request.pin}`);
+  const findings = checkProof(await readRequired(host, request.input), host.schemas, evidence);
   return {
     verdict: findings.verdict(),
     codes: findings.codes(),
     first_bad_seq: findings.firstBadSeq(),
-    message: findings.kept.map(({ code, sentence }) => `${code}: ${sentence}`).join("; "),
+    message: findings.items.map(({ code, sentence }) => `${code}: ${sentence}`).join("; "),
   };
 }

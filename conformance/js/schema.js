@@ -1,11 +1,11 @@
 // @ts-check
 /**
- * A validator for the JSON Schema 2020-12 keywords that ledgers and proofs need. An unknown keyword is an error: ignoring it
- * would accept too much.
+ * A validator for the JSON Schema 2020-12 keywords that ledgers and proofs need. An unknown keyword is an error: if it were
+ * ignored, the validator would accept invalid values.
  */
 
 /** @typedef {(value: any) => boolean} Check */
-/** @typedef {(argument: any, schema: any, compile: (schema: any) => Check) => Check | null} Keyword */
+/** @typedef {(argument: any, schema: any, compile: (schema: any) => Check) => Check | null} Keyword compiles a keyword */
 
 /** @param {any} value */
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -39,7 +39,7 @@ function isEqual(a, b) {
  * @param {string} text
  * @param {number} limit
  */
-function hasAtMost(text, limit) {
+function hasAtMostCodePoints(text, limit) {
   return text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit);
 }
 
@@ -65,8 +65,8 @@ const KEYWORDS = {
   minimum: (limit) => (value) => typeof value !== "number" || value >= limit,
   maximum: (limit) => (value) => typeof value !== "number" || value <= limit,
   exclusiveMinimum: (limit) => (value) => typeof value !== "number" || value > limit,
-  minLength: (limit) => (value) => typeof value !== "string" || limit === 0 || !hasAtMost(value, limit - 1),
-  maxLength: (limit) => (value) => typeof value !== "string" || hasAtMost(value, limit),
+  minLength: (limit) => (value) => typeof value !== "string" || limit === 0 || !hasAtMostCodePoints(value, limit - 1),
+  maxLength: (limit) => (value) => typeof value !== "string" || hasAtMostCodePoints(value, limit),
   pattern: (source) => {
     const pattern = new RegExp(source, "u");
     return (value) => typeof value !== "string" || pattern.test(value);
@@ -78,8 +78,8 @@ const KEYWORDS = {
   },
   minItems: (limit) => (value) => !Array.isArray(value) || value.length >= limit,
   maxItems: (limit) => (value) => !Array.isArray(value) || value.length <= limit,
-  uniqueItems: (isAsked) => (value) =>
-    !isAsked ||
+  uniqueItems: (isRequired) => (value) =>
+    !isRequired ||
     !Array.isArray(value) ||
     value.every((item, i) => !value.slice(0, i).some((other) => isEqual(item, other))),
   contains: (schema, _, compile) => {
@@ -93,17 +93,17 @@ const KEYWORDS = {
       !isObject(value) || checks.every(([key, check]) => !Object.hasOwn(value, key) || check(value[key]));
   },
   patternProperties: (schemas, _, compile) => {
-    const checks = compiledPatterns(schemas, compile);
+    const checks = compilePatterns(schemas, compile);
     return (value) =>
       !isObject(value) ||
       Object.keys(value).every((key) => checks.every(([pattern, check]) => !pattern.test(key) || check(value[key])));
   },
-  additionalProperties: (schema, whole, compile) => {
+  additionalProperties: (schema, parent, compile) => {
     const check = compile(schema);
-    const listed = new Set(Object.keys(whole.properties ?? {}));
-    const patterns = Object.keys(whole.patternProperties ?? {}).map((source) => new RegExp(source, "u"));
-    const isListed = (/** @type {string} */ key) => listed.has(key) || patterns.some((pattern) => pattern.test(key));
-    return (value) => !isObject(value) || Object.keys(value).every((key) => isListed(key) || check(value[key]));
+    const declared = new Set(Object.keys(parent.properties ?? {}));
+    const patterns = Object.keys(parent.patternProperties ?? {}).map((source) => new RegExp(source, "u"));
+    const isDeclared = (/** @type {string} */ key) => declared.has(key) || patterns.some((pattern) => pattern.test(key));
+    return (value) => !isObject(value) || Object.keys(value).every((key) => isDeclared(key) || check(value[key]));
   },
   propertyNames: (schema, _, compile) => {
     const check = compile(schema);
@@ -111,9 +111,9 @@ const KEYWORDS = {
   },
   required: (keys) => (value) =>
     !isObject(value) || keys.every((/** @type {string} */ key) => Object.hasOwn(value, key)),
-  dependentRequired: (needs) => (value) => {
+  dependentRequired: (dependencies) => (value) => {
     const has = (/** @type {string} */ key) => Object.hasOwn(value, key);
-    return !isObject(value) || Object.keys(needs).every((key) => !has(key) || needs[key].every(has));
+    return !isObject(value) || Object.keys(dependencies).every((key) => !has(key) || dependencies[key].every(has));
   },
   minProperties: (limit) => (value) => !isObject(value) || Object.keys(value).length >= limit,
   maxProperties: (limit) => (value) => !isObject(value) || Object.keys(value).length <= limit,
@@ -134,11 +134,11 @@ const KEYWORDS = {
     const check = compile(schema);
     return (value) => !check(value);
   },
-  if: (schema, whole, compile) => {
+  if: (schema, parent, compile) => {
     const condition = compile(schema);
-    const holds = compile(whole.then ?? true);
-    const fails = compile(whole.else ?? true);
-    return (value) => (condition(value) ? holds(value) : fails(value));
+    const thenCheck = compile(parent.then ?? true);
+    const elseCheck = compile(parent.else ?? true);
+    return (value) => (condition(value) ? thenCheck(value) : elseCheck(value));
   },
 };
 
@@ -147,7 +147,7 @@ const KEYWORDS = {
  * @param {(schema: any) => Check} compile
  * @returns {[RegExp, Check][]}
  */
-function compiledPatterns(schemas, compile) {
+function compilePatterns(schemas, compile) {
   return Object.keys(schemas).map((source) => [new RegExp(source, "u"), compile(schemas[source])]);
 }
 
@@ -156,8 +156,8 @@ export class Schemas {
   /** @param {Record<string, any>} documents by file name, such as `entry.schema.json` */
   constructor(documents) {
     this.documents = documents;
-    /** @type {Map<string, Check>} */
-    this.referred = new Map();
+    /** @type {Map<string, Check>} compiled checks, by document and pointer */
+    this.checks = new Map();
     /** @type {Set<string>} */
     this.kinds = knownKinds(documents["entry.schema.json"]);
   }
@@ -183,7 +183,7 @@ export class Schemas {
     /** @type {Check | undefined} */
     let check;
     return (value) => {
-      check ??= this.#referred(id, name, pointer);
+      check ??= this.#resolve(id, name, pointer);
       return check(value);
     };
   }
@@ -194,11 +194,11 @@ export class Schemas {
    * @param {string} pointer
    * @returns {Check}
    */
-  #referred(id, name, pointer) {
-    let check = this.referred.get(id);
+  #resolve(id, name, pointer) {
+    let check = this.checks.get(id);
     if (check === undefined) {
-      check = this.#compiled(this.#at(name, pointer), name);
-      this.referred.set(id, check);
+      check = this.#compile(this.#schemaAt(name, pointer), name);
+      this.checks.set(id, check);
     }
     return check;
   }
@@ -207,7 +207,7 @@ export class Schemas {
    * @param {string} name
    * @param {string} pointer
    */
-  #at(name, pointer) {
+  #schemaAt(name, pointer) {
     let schema = this.documents[name];
     for (const token of pointer.split("/").slice(1)) schema = schema?.[token];
     if (schema === undefined) throw new Error(`no schema at ${name}#${pointer}`);
@@ -219,7 +219,7 @@ export class Schemas {
    * @param {string} base
    * @returns {Check}
    */
-  #compiled(schema, base) {
+  #compile(schema, base) {
     if (typeof schema === "boolean") return () => schema;
     /** @type {Check[]} */
     const checks = [];
@@ -229,7 +229,7 @@ export class Schemas {
         continue;
       }
       if (!Object.hasOwn(KEYWORDS, keyword)) throw new Error(`unknown keyword '${keyword}' in ${base}`);
-      const check = KEYWORDS[keyword](schema[keyword], schema, (part) => this.#compiled(part, base));
+      const check = KEYWORDS[keyword](schema[keyword], schema, (part) => this.#compile(part, base));
       if (check !== null) checks.push(check);
     }
     return (value) => checks.every((check) => check(value));

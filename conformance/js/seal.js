@@ -17,8 +17,9 @@ export class Seals {
     this.roots = new Map();
     this.sizes = sizes;
     /** @type {any} the data of the last seal */
-    this.last = null;
-    this.isLastLine = false;
+    this.lastSeal = null;
+    /** Whether the last line so far is a seal. */
+    this.endsWithSeal = false;
     this.#storeRoot();
   }
 
@@ -27,9 +28,9 @@ export class Seals {
    * @param {any} entry null for a line with a level 1 finding
    * @param {Uint8Array} hash the hash of the line
    */
-  take(number, entry, hash) {
-    this.isLastLine = entry?.kind === "run.sealed";
-    if (this.isLastLine) this.#checkSeal(number, entry.data);
+  check(number, entry, hash) {
+    this.endsWithSeal = entry?.kind === "run.sealed";
+    if (this.endsWithSeal) this.#checkSeal(number, entry.data);
     this.tree.append(hash);
     this.#storeRoot();
   }
@@ -39,14 +40,14 @@ export class Seals {
    * @param {any} data
    */
   #checkSeal(number, data) {
-    const isSame = (/** @type {string} */ member) => canonicalText(data[member]) === canonicalText(this.last[member]);
-    if (this.last !== null && !["status", "counts", "totals"].every(isSame)) {
-      this.findings.add("L504", number, "the seal differs from the previous seal");
+    const isSame = (/** @type {string} */ member) => canonicalText(data[member]) === canonicalText(this.lastSeal[member]);
+    if (this.lastSeal !== null && !["status", "counts", "totals"].every(isSame)) {
+      this.findings.add("L504", number, "the seal differs from the previous one in status, counts or totals");
     }
     if (data.root !== hexOf(this.tree.root())) {
       this.findings.add("L505", number, "the seal's root is not the root of the entries before it");
     }
-    this.last = data;
+    this.lastSeal = data;
   }
 
   #storeRoot() {
@@ -57,9 +58,9 @@ export class Seals {
    * Adds the findings about the end of the file.
    * @param {boolean} hasTornTail
    */
-  end(hasTornTail) {
+  checkEnd(hasTornTail) {
     if (this.tree.size === 0) this.findings.add("L502", null, "the ledger has no lines");
-    else if (!this.isLastLine) this.findings.add("L501", null, "the last line is not a seal");
-    if (hasTornTail) this.findings.add("L503", this.tree.size, "bytes follow the last line feed");
+    else if (!this.endsWithSeal) this.findings.add("L501", null, "the last line is not a seal");
+    if (hasTornTail) this.findings.add("L503", this.tree.size, "bytes after the last LF");
   }
 }

@@ -1,5 +1,5 @@
 // @ts-check
-/** SHA-256 (FIPS 180-4), synchronous. A host can provide a faster one. */
+/** SHA-256 (FIPS 180-4), synchronous. A host can provide a faster implementation. */
 
 /**
  * @typedef {Object} Hasher
@@ -7,27 +7,27 @@
  * @property {() => Uint8Array} digest
  */
 
-const ROUND = new Int32Array(64);
-const INITIAL = new Int32Array(8);
+const ROUND_CONSTANTS = new Int32Array(64);
+const INITIAL_STATE = new Int32Array(8);
 fillConstants();
 
-/** The fractional parts of the square and cube roots of the first primes, 32 bits each. */
+/** Fills the constants: the first 32 bits of the fractional parts of the square and cube roots of the first primes. */
 function fillConstants() {
   const fraction = (/** @type {number} */ root) => ((root - Math.floor(root)) * 2 ** 32) | 0;
-  let found = 0;
-  for (let candidate = 2; found < 64; candidate++) {
+  let count = 0;
+  for (let candidate = 2; count < 64; candidate++) {
     let divisor = 2;
     while (divisor * divisor <= candidate && candidate % divisor !== 0) divisor++;
     if (divisor * divisor <= candidate) continue;
-    if (found < 8) INITIAL[found] = fraction(Math.sqrt(candidate));
-    ROUND[found++] = fraction(Math.cbrt(candidate));
+    if (count < 8) INITIAL_STATE[count] = fraction(Math.sqrt(candidate));
+    ROUND_CONSTANTS[count++] = fraction(Math.cbrt(candidate));
   }
 }
 
 /** @implements {Hasher} */
 class PlainSha256 {
   constructor() {
-    this.state = INITIAL.slice();
+    this.state = INITIAL_STATE.slice();
     this.block = new Uint8Array(64);
     this.words = new Int32Array(64);
     this.length = 0;
@@ -37,16 +37,16 @@ class PlainSha256 {
   update(bytes) {
     let filled = this.length % 64;
     this.length += bytes.length;
-    let at = 0;
-    while (at < bytes.length) {
-      const taken = Math.min(64 - filled, bytes.length - at);
+    let offset = 0;
+    while (offset < bytes.length) {
+      const taken = Math.min(64 - filled, bytes.length - offset);
       if (taken === 64) {
-        this.#compress(bytes, at);
+        this.#compress(bytes, offset);
       } else {
-        this.block.set(bytes.subarray(at, at + taken), filled);
+        this.block.set(bytes.subarray(offset, offset + taken), filled);
         if (filled + taken === 64) this.#compress(this.block, 0);
       }
-      at += taken;
+      offset += taken;
       filled = (filled + taken) % 64;
     }
   }
@@ -65,12 +65,12 @@ class PlainSha256 {
 
   /**
    * @param {Uint8Array} bytes
-   * @param {number} at
+   * @param {number} offset
    */
-  #compress(bytes, at) {
+  #compress(bytes, offset) {
     const w = this.words;
-    for (let i = 0; i < 16; i++, at += 4) {
-      w[i] = (bytes[at] << 24) | (bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3];
+    for (let i = 0; i < 16; i++, offset += 4) {
+      w[i] = (bytes[offset] << 24) | (bytes[offset + 1] << 16) | (bytes[offset + 2] << 8) | bytes[offset + 3];
     }
     for (let i = 16; i < 64; i++) {
       const x = w[i - 15];
@@ -88,7 +88,7 @@ class PlainSha256 {
     let a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6], h = s[7];
     for (let i = 0; i < 64; i++) {
       const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
-      const t1 = (h + s1 + ((e & f) ^ (~e & g)) + ROUND[i] + w[i]) | 0;
+      const t1 = (h + s1 + ((e & f) ^ (~e & g)) + ROUND_CONSTANTS[i] + w[i]) | 0;
       const s0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
       const t2 = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
       h = g;
@@ -112,29 +112,29 @@ class PlainSha256 {
 }
 
 /** @type {() => Hasher} */
-let start = () => new PlainSha256();
+let createHasher = () => new PlainSha256();
 
 /**
  * Lets a host provide its own SHA-256.
- * @param {() => Hasher} starter
+ * @param {() => Hasher} factory
  */
-export function provideSha256(starter) {
-  start = starter;
+export function provideSha256(factory) {
+  createHasher = factory;
 }
 
 /** @returns {Hasher} */
 export function startSha256() {
-  return start();
+  return createHasher();
 }
 
-/** @returns {Hasher} the implementation of this module, even if a host provided another */
+/** @returns {Hasher} the implementation of this module, even if a host provided a different one */
 export function startPlainSha256() {
   return new PlainSha256();
 }
 
 /** @param {...Uint8Array} parts */
 export function sha256(...parts) {
-  const hasher = start();
+  const hasher = createHasher();
   for (const part of parts) hasher.update(part);
   return hasher.digest();
 }

@@ -4,7 +4,7 @@
 /**
  * @typedef {Object} ByteSource
  * @property {number} size
- * @property {(offset: number, length: number) => Promise<Uint8Array>} read fewer bytes at the end of the source
+ * @property {(offset: number, length: number) => Promise<Uint8Array>} read returns fewer bytes than requested at the end of the source
  */
 
 /**
@@ -20,7 +20,7 @@
  * @property {Directory | null} directory null for a bare ledger
  */
 
-const CHUNK = 1 << 20;
+const CHUNK_BYTES = 1 << 20;
 
 /**
  * @param {Uint8Array} bytes
@@ -60,8 +60,8 @@ export function runOfFiles(files) {
     open,
     openCopy: open,
     list: async (path) => {
-      const inside = [...files.keys()].filter((name) => name.startsWith(`${path}/`));
-      return inside.length === 0 ? null : [...new Set(inside.map((name) => name.slice(path.length + 1).split("/")[0]))];
+      const paths = [...files.keys()].filter((name) => name.startsWith(`${path}/`));
+      return paths.length === 0 ? null : [...new Set(paths.map((name) => name.slice(path.length + 1).split("/")[0]))];
     },
   };
   return { ledger: source(ledger), directory };
@@ -75,7 +75,7 @@ export function runOfFiles(files) {
  */
 export async function* chunksOf(source, from, to) {
   while (from < to) {
-    const chunk = await source.read(from, Math.min(CHUNK, to - from));
+    const chunk = await source.read(from, Math.min(CHUNK_BYTES, to - from));
     if (chunk.length === 0) return;
     yield chunk;
     from += chunk.length;

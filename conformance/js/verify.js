@@ -3,13 +3,14 @@
 
 import { hexOf } from "./bytes.js";
 import { ArchiveScan, BodyIndex, BodyStore } from "./bodies.js";
-import { Chain } from "./chain.js";
+import { ChainChecker } from "./chain.js";
 import { CheckpointComparison } from "./checkpoints.js";
-import { CopyCheck, Originals } from "./copies.js";
+import { CopyCheck, ExpectedCopies } from "./copies.js";
 import { EntryReader } from "./entry.js";
 import { Findings } from "./findings.js";
 import { LineReader } from "./lines.js";
-import { replay } from "./semantics/semantics.js";
+import { MAX_CHECKPOINT_BYTES } from "./note.js";
+import { checkSemantics } from "./semantics/semantics.js";
 import { Seals } from "./seal.js";
 
 /**
@@ -21,10 +22,10 @@ import { Seals } from "./seal.js";
  * @property {Uint8Array} [pin] the checkpoint of the last valid verification
  */
 
-/** A request that is invalid for any ledger. */
+/** A request that is invalid for any ledger, such as one with a malformed key. */
 export class UsageError extends Error {}
 
-const NAMES = ["bytes", "chain", "bodies", "semantics", "seal"];
+const LEVEL_NAMES = ["bytes", "chain", "bodies", "semantics", "seal"];
 
 class Verification {
   /**
@@ -38,25 +39,25 @@ class Verification {
     this.options = options;
     this.requestedLevels = new Set([1, 2, ...(options.levels ?? [3, 4, 5])]);
     this.findings = new Findings();
-    this.chain = new Chain(this.findings);
+    this.chain = new ChainChecker(this.findings);
     this.index = new BodyIndex();
-    this.originals = new Originals();
+    this.expectedCopies = new ExpectedCopies();
     /** @type {Map<number, string>} why a level was not checked */
     this.reasons = new Map();
-    /** @type {any} */
+    /** @type {any} the first entry, or null */
     this.opened = null;
     this.matchingCheckpoints = /** @type {CheckpointComparison[]} */ ([]);
   }
 
   async report() {
     const comparisons = await this.#comparisons();
-    const seal = new Findings();
-    this.seals = new Seals(seal, new Set(comparisons.map(({ checkpoint }) => checkpoint?.size ?? 0)));
+    const sealFindings = new Findings();
+    this.seals = new Seals(sealFindings, new Set(comparisons.map(({ checkpoint }) => checkpoint?.size ?? 0)));
     const lines = await this.#readLines();
     this.#excludeLevels();
     if (this.findings.count === 0) {
-      await this.#bodiesAndSemantics();
-      if (!this.reasons.has(5)) this.#seal(seal, lines.hasTornTail, comparisons);
+      await this.#checkBodiesAndSemantics();
+      if (!this.reasons.has(5)) this.#checkSeal(sealFindings, lines.hasTornTail, comparisons);
     } else {
       for (const level of [3, 4, 5]) this.reasons.set(level, "level 1 or 2 failed");
     }
@@ -68,7 +69,7 @@ class Verification {
     const directoryFile = await this.run.directory?.open("checkpoint");
     const comparisons = [];
     if (directoryFile !== undefined && directoryFile !== "absent") {
-      const bytes = directoryFile === "irregular" ? new Uint8Array(0) : await directoryFile.read(0, (1 << 20) + 1);
+      const bytes = directoryFile === "irregular" ? new Uint8Array(0) : await directoryFile.read(0, MAX_CHECKPOINT_BYTES + 1);
       comparisons.push(new CheckpointComparison("directory", bytes, checkpoint === undefined ? key : null));
     }
     if (checkpoint !== undefined) comparisons.push(new CheckpointComparison("given", checkpoint, key));
@@ -85,24 +86,24 @@ class Verification {
     const reader = new EntryReader(this.schemas);
     const lines = new LineReader(this.run.ledger);
     for await (const batch of lines.batches()) {
-      for (const line of batch) this.#line(line, reader.read(line.bytes));
+      for (const line of batch) this.#checkLine(line, reader.read(line.bytes));
     }
     return lines;
   }
 
   /**
    * @param {import("./lines.js").Line} line
-   * @param {import("./entry.js").ReadEntry} read
+   * @param {import("./entry.js").EntryResult} result
    */
-  #line({ number, hash }, read) {
-    const entry = "entry" in read ? read.entry : null;
-    if ("code" in read) this.findings.add(read.code, number, read.sentence);
-    this.chain.take(number, entry, hash);
-    /** @type {Seals} */ (this.seals).take(number, entry, hash);
+  #checkLine({ number, hash }, result) {
+    const entry = "entry" in result ? result.entry : null;
+    if ("code" in result) this.findings.add(result.code, number, result.sentence);
+    this.chain.check(number, entry, hash);
+    /** @type {Seals} */ (this.seals).check(number, entry, hash);
     if (entry === null) return;
     if (number === 0) this.opened = entry;
-    this.index.take(number, entry);
-    this.originals.take(number, entry);
+    this.index.add(number, entry);
+    this.expectedCopies.add(number, entry);
   }
 
   #excludeLevels() {
@@ -112,16 +113,16 @@ class Verification {
     }
   }
 
-  async #bodiesAndSemantics() {
+  async #checkBodiesAndSemantics() {
     if (this.run.directory === null || (this.reasons.has(3) && this.reasons.has(4))) return;
     const archive = await this.run.directory.open("bodies.tar");
     const source = typeof archive === "string" ? null : archive;
     const scan = source === null ? null : new ArchiveScan(this.index, source);
     await scan?.read();
     const store = new BodyStore(this.index, source);
-    if (!this.reasons.has(3)) await this.#bodies(scan, store);
+    if (!this.reasons.has(3)) await this.#checkBodies(scan, store);
     if (!this.reasons.has(4)) {
-      const reason = await replay(this.run.ledger, this.opened, store, this.schemas, this.findings);
+      const reason = await checkSemantics(this.run.ledger, this.opened, store, this.schemas, this.findings);
       if (reason !== null) this.reasons.set(4, reason);
     }
   }
@@ -130,32 +131,32 @@ class Verification {
    * @param {ArchiveScan | null} scan
    * @param {BodyStore} store
    */
-  async #bodies(scan, store) {
+  async #checkBodies(scan, store) {
     if (scan === null || scan.isTruncated()) {
       this.findings.add("L301", null, "bodies.tar is missing or cannot be read up to the last body");
       return;
     }
     const directory = /** @type {import("./sources.js").Directory} */ (this.run.directory);
-    const isSealed = /** @type {Seals} */ (this.seals).isLastLine;
-    const copies = await new CopyCheck(directory, store, isSealed).check(this.originals);
-    this.findings.merge(scan.conclude(isSealed, copies));
+    const endsWithSeal = /** @type {Seals} */ (this.seals).endsWithSeal;
+    const copies = await new CopyCheck(directory, store, endsWithSeal).check(this.expectedCopies);
+    this.findings.merge(scan.finish(endsWithSeal, copies));
   }
 
   /**
-   * @param {Findings} found the findings from reading the lines
+   * @param {Findings} sealFindings the findings from reading the lines
    * @param {boolean} hasTornTail
    * @param {CheckpointComparison[]} comparisons
    */
-  #seal(found, hasTornTail, comparisons) {
+  #checkSeal(sealFindings, hasTornTail, comparisons) {
     const seals = /** @type {Seals} */ (this.seals);
-    seals.end(hasTornTail);
+    seals.checkEnd(hasTornTail);
     const { expectHead } = this.options;
     if (expectHead !== undefined && (seals.tree.size === 0 || this.chain.head !== expectHead)) {
-      found.add("L511", null, "the head differs from the expected one");
+      sealFindings.add("L511", null, "the head differs from the expected one");
     }
-    const known = { run: this.chain.run, size: seals.tree.size, roots: seals.roots };
-    this.matchingCheckpoints = comparisons.filter((comparison) => comparison.check(known, found));
-    this.findings.merge(found);
+    const tree = { run: this.chain.run, size: seals.tree.size, roots: seals.roots };
+    this.matchingCheckpoints = comparisons.filter((comparison) => comparison.check(tree, sealFindings));
+    this.findings.merge(sealFindings);
   }
 
   #reportDocument() {
@@ -165,16 +166,16 @@ class Verification {
       format: 1,
       verdict: this.findings.verdict(),
       run: this.chain.run,
-      status: seals.isLastLine ? seals.last.status : null,
+      status: seals.endsWithSeal ? seals.lastSeal.status : null,
       entries: size,
       head: size === 0 ? null : this.chain.head,
       root: size === 0 ? null : hexOf(seals.tree.root()),
       redacted: this.index.redacted.size,
       first_bad_seq: this.findings.firstBadSeq(),
       codes: this.findings.codes(),
-      levels: NAMES.map((name, i) => this.#level(i + 1, name)),
-      findings: this.findings.kept,
-      more_findings: this.findings.count - this.findings.kept.length,
+      levels: LEVEL_NAMES.map((name, i) => this.#levelDocument(i + 1, name)),
+      findings: this.findings.items,
+      more_findings: this.findings.count - this.findings.items.length,
       checkpoints: this.matchingCheckpoints.map((comparison) => comparison.report()),
     };
   }
@@ -183,7 +184,7 @@ class Verification {
    * @param {number} level
    * @param {string} name
    */
-  #level(level, name) {
+  #levelDocument(level, name) {
     const reason = this.reasons.get(level) ?? null;
     const status = reason === null ? this.findings.status(level) : "not checked";
     return { level, name, status, first_bad_seq: this.findings.firstBadSeq(level), reason };
@@ -201,7 +202,9 @@ export async function verify(run, schemas, options = {}) {
   const { levels, expectHead, checkpoint, key, pin } = options;
   // A malformed key (null) must not be mistaken for an omitted one.
   if (key === null) throw new UsageError("the key is not a public key");
-  const isForSeal = [expectHead, checkpoint, key, pin].some((given) => given !== undefined);
-  if (isForSeal && levels !== undefined && !levels.includes(5)) throw new UsageError("level 5 is not requested");
+  const hasEvidence = [expectHead, checkpoint, key, pin].some((option) => option !== undefined);
+  if (hasEvidence && levels !== undefined && !levels.includes(5)) {
+    throw new UsageError("a head, checkpoint, key or pin requires level 5, which is not requested");
+  }
   return new Verification(run, schemas, options).report();
 }

@@ -1,13 +1,13 @@
 // @ts-check
-/** Reservations and charges of calls in the budgets of the run, its agents and its tasks (LEDGER-SEMANTICS-015). */
+/** Reserves and charges calls in the budgets of the run, its agents and its tasks (LEDGER-SEMANTICS-015). */
 
 import { ensure } from "./rule_violation.js";
 
 /** @typedef {Record<string, bigint>} Amounts BigInt, because a sum of safe integers may not be safe */
 /** @typedef {{limits: [string, bigint][], used: Amounts}} Scope `used` includes charges and open reservations */
-/** @typedef {{scopes: Scope[], held: Amounts, calls: bigint}} Reservation */
+/** @typedef {{scopes: Scope[], amounts: Amounts, calls: bigint}} Reservation */
 
-const AMOUNTS = ["calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes"];
+const RESOURCES = ["calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes"];
 const TOTALS = [
   "calls",
   "input_tokens",
@@ -25,12 +25,12 @@ const TOTALS = [
 const zeros = (names) => Object.fromEntries(names.map((name) => [name, 0n]));
 
 /**
- * @param {Record<string, number>} facts the amounts that an entry reserves or uses
+ * @param {Record<string, number>} numbers the amounts that an entry reserves or uses
  * @param {bigint} calls
  * @returns {Amounts}
  */
-function amountsOf(facts, calls) {
-  const amounts = Object.fromEntries(Object.entries(facts).map(([name, number]) => [name, BigInt(number)]));
+function amountsOf(numbers, calls) {
+  const amounts = Object.fromEntries(Object.entries(numbers).map(([name, number]) => [name, BigInt(number)]));
   return { ...amounts, calls, tokens: amounts.input_tokens + amounts.output_tokens };
 }
 
@@ -48,8 +48,8 @@ function add(sum, amounts, sign = 1n) {
  * @returns {Scope}
  */
 function scopeOf(budget = {}) {
-  const limited = AMOUNTS.filter((name) => budget[name] !== undefined);
-  return { limits: limited.map((name) => [name, BigInt(budget[name])]), used: zeros(AMOUNTS) };
+  const limited = RESOURCES.filter((name) => budget[name] !== undefined);
+  return { limits: limited.map((name) => [name, BigInt(budget[name])]), used: zeros(RESOURCES) };
 }
 
 export class Budgets {
@@ -62,22 +62,23 @@ export class Budgets {
   }
 
   /**
-   * @param {string | null} agent null for a command check
+   * Reserves the amounts of a call. Throws if they exceed a budget.
+   * @param {string | null} agent null for a check by a command
    * @param {string} task
    * @param {Record<string, number>} reserved
    * @returns {Reservation}
    */
   reserve(agent, task, reserved) {
     const calls = agent === null ? 0n : 1n;
-    const held = amountsOf(reserved, calls);
-    const known = [this.run, agent === null ? undefined : this.agents.get(agent), this.tasks.get(task)];
-    const scopes = /** @type {Scope[]} */ (known.filter((scope) => scope !== undefined));
+    const amounts = amountsOf(reserved, calls);
+    const candidates = [this.run, agent === null ? undefined : this.agents.get(agent), this.tasks.get(task)];
+    const scopes = /** @type {Scope[]} */ (candidates.filter((scope) => scope !== undefined));
     for (const scope of scopes) {
-      const fits = scope.limits.every(([name, limit]) => scope.used[name] + held[name] <= limit);
+      const fits = scope.limits.every(([name, limit]) => scope.used[name] + amounts[name] <= limit);
       ensure(fits, "L412", "the call exceeds a budget");
     }
-    for (const scope of scopes) add(scope.used, held);
-    return { scopes, held, calls };
+    for (const scope of scopes) add(scope.used, amounts);
+    return { scopes, amounts, calls };
   }
 
   /**
@@ -85,17 +86,17 @@ export class Budgets {
    * @param {Reservation} reservation
    * @param {Record<string, number> | null} usage null for a lost call, which is charged its reservation
    */
-  settle({ scopes, held, calls }, usage) {
-    const charged = usage === null ? held : amountsOf(usage, calls);
+  settle({ scopes, amounts, calls }, usage) {
+    const charged = usage === null ? amounts : amountsOf(usage, calls);
     for (const scope of scopes) {
-      add(scope.used, held, -1n);
+      add(scope.used, amounts, -1n);
       add(scope.used, charged);
     }
     add(this.totals, charged);
   }
 
   /** @param {Record<string, number>} expected */
-  areTotals(expected) {
+  matchesTotals(expected) {
     return TOTALS.every((name) => BigInt(expected[name]) === this.totals[name]);
   }
 }

@@ -10,7 +10,7 @@ import { ensureUnitMayStart } from "./dispatch.js";
 
 /** @param {RunState} state */
 function ensureParallelLimit(state) {
-  ensure(state.calls.size < state.plan.policy.max_parallel, "L413", "more calls are open than the policy allows");
+  ensure(state.calls.size < state.plan.policy.max_parallel, "L413", "the call exceeds the policy's limit of parallel calls");
 }
 
 /**
@@ -18,8 +18,8 @@ function ensureParallelLimit(state) {
  * @param {number} attempt
  */
 function ensureNextAttempt(unit, attempt) {
-  const isFree = unit.ended === null && !unit.isReused && unit.call === null && !unit.holds();
-  ensure(isFree && attempt === unit.attempts + 1, "L409", `attempt ${attempt} of '${unit.id}' cannot start`);
+  const isIdle = unit.ending === null && !unit.isReused && unit.call === null && !unit.holds();
+  ensure(isIdle && attempt === unit.attempts + 1, "L409", `attempt ${attempt} of '${unit.id}' cannot start`);
 }
 
 /**
@@ -32,10 +32,10 @@ export function taskStarted(state, entry, unit) {
   ensureNextAttempt(unit, attempt);
   if (attempt === 1) ensureUnitMayStart(state, unit);
   const step = unit.ladder[unit.step];
-  const isWorker = agent === unit.agent && tier === step?.tier && adapter === step.adapter;
-  ensure(isWorker, "L411", `'${unit.id}' has another agent, tier or adapter than ${agent}, ${tier}, ${adapter}`);
+  const isCurrentStep = agent === unit.agent && tier === step?.tier && adapter === step.adapter;
+  ensure(isCurrentStep, "L411", `the current step of '${unit.id}' is not ${agent}, ${tier}, ${adapter}`);
   const { attempts } = unit.task.spec.retry ?? state.plan.policy.retry;
-  ensure(unit.attemptsAtStep < attempts, "L410", `'${unit.id}' has no attempts left`);
+  ensure(unit.attemptsAtStep < attempts, "L410", `'${unit.id}' has no attempts left at this step`);
   const reservation = state.budgets.reserve(agent, unit.task.id, reserved);
   ensureParallelLimit(state);
   for (const cause of causesOfStart(unit)) ensureCause(entry, cause);
@@ -48,7 +48,7 @@ export function taskStarted(state, entry, unit) {
 function causesOfStart(unit) {
   if (unit.attempt !== null) return [unit.attempt.closedSeq];
   // The map keeps deliveries in the order of their entries.
-  return [[...unit.delivered.values()].at(-1) ?? null, unit.gate?.decided?.seq ?? null];
+  return [[...unit.delivered.values()].at(-1) ?? null, unit.gate?.decision?.seq ?? null];
 }
 
 /**
@@ -119,8 +119,8 @@ export function taskReused(state, entry, unit) {
  */
 function ensureNextCheck(unit, { attempt, check, by }) {
   const last = unit.attempt;
-  const isJudged = unit.ended === null && unit.call === null && last?.number === attempt && last.status === "ok";
-  const isNext = isJudged && !last.hasFailed && check === last.passed && by in unit.task.spec.accept[check];
+  const canBeChecked = unit.ending === null && unit.call === null && last?.number === attempt && last.status === "ok";
+  const isNext = canBeChecked && !last.hasFailed && check === last.passed && by in unit.task.spec.accept[check];
   ensure(isNext, "L415", `check ${check} of '${unit.id}' is not the next one`);
 }
 
@@ -136,7 +136,7 @@ export function verdictAsked(state, entry, unit) {
     const name = unit.task.spec.accept[check].agent;
     const judge = state.plan.agents[name];
     const isJudge = agent === name && tier === judge.tier && adapter === judge.adapters[tier];
-    ensure(isJudge, "L411", `the check has another agent, tier or adapter than ${agent}, ${tier}, ${adapter}`);
+    ensure(isJudge, "L411", `the agent, tier and adapter of the check are not ${agent}, ${tier}, ${adapter}`);
   }
   const reservation = state.budgets.reserve(agent, unit.task.id, reserved);
   ensureParallelLimit(state);
@@ -169,7 +169,7 @@ export function verdictGiven(state, entry, unit) {
     ensureCause(entry, unit.closedSeq);
   } else {
     const call = openCheck(entry, unit);
-    ensure(call.by === by && !call.isOrphan, "L408", "the check is made by another type, or is an orphan");
+    ensure(call.by === by && !call.isOrphan, "L408", "the check was asked with a different `by`, or is an orphan");
     ensureCause(entry, call.seq);
     state.close(call, usage);
   }
@@ -196,7 +196,7 @@ export function verdictLost(state, entry, unit) {
  */
 export function escalationRaised(_, entry, unit) {
   const { from, to } = entry.data;
-  const isDue = unit.ended === null && unit.attempt !== null && unit.call === null && !unit.holds();
+  const isDue = unit.ending === null && unit.attempt !== null && unit.call === null && !unit.holds();
   const isNext = from === unit.ladder[unit.step]?.tier && to === unit.ladder[unit.step + 1]?.tier;
   ensure(isDue && isNext, "L418", `'${unit.id}' cannot escalate from ${from} to ${to}`);
   ensureCause(entry, unit.closedSeq);

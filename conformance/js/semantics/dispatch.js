@@ -10,7 +10,7 @@ import { IMPOSSIBLE, UNDECIDED } from "./values.js";
 /** @typedef {import("./state.js").Task} Task */
 
 /**
- * Requires that a task may start.
+ * Checks that a task may start: its wave is open, and its dependencies have ended.
  * @param {RunState} state
  * @param {Task} task
  */
@@ -26,7 +26,7 @@ export function ensureTaskMayStart(state, task) {
  * @param {string[]} ids
  */
 function ensureEnded(state, ids) {
-  for (const id of ids) ensure(state.task(id).ended !== null, "L403", `'${id}' has not ended`);
+  for (const id of ids) ensure(state.task(id).ending !== null, "L403", `'${id}' has not ended`);
 }
 
 /**
@@ -34,7 +34,7 @@ function ensureEnded(state, ids) {
  * @param {string[]} ids
  */
 function ensurePassed(state, ids) {
-  for (const id of ids) ensure(state.task(id).ended?.state === "passed", "L404", `'${id}' has not passed`);
+  for (const id of ids) ensure(state.task(id).ending?.state === "passed", "L404", `'${id}' has not passed`);
 }
 
 /**
@@ -47,7 +47,7 @@ export function ensureUnitMayStart(state, unit) {
   for (const name of unit.edges().keys()) {
     ensure(unit.delivered.has(name), "L406", `'${name}' was not delivered to '${unit.id}'`);
   }
-  const isApproved = unit.task.spec.gate === undefined || unit.gate?.decided?.decision === "approved";
+  const isApproved = unit.task.spec.gate === undefined || unit.gate?.decision?.value === "approved";
   ensure(isApproved, "L414", `the gate of '${unit.id}' is not approved`);
 }
 
@@ -60,9 +60,9 @@ export function waveOpened(state, entry) {
   const { wave } = entry.data;
   const isNext = policy.dispatch === "waves" && wave === state.wavesOpened && wave < waves.length;
   ensure(isNext, "L405", `wave ${wave} is not the next one`);
-  // Earlier waves were checked when this one was opened, so the previous wave is enough.
-  const before = wave === 0 ? [] : waves[wave - 1];
-  const haveEnded = before.every((/** @type {string} */ id) => state.task(id).ended !== null);
+  // The waves before the previous one were checked when the previous one was opened.
+  const previous = wave === 0 ? [] : waves[wave - 1];
+  const haveEnded = previous.every((/** @type {string} */ id) => state.task(id).ending !== null);
   ensure(haveEnded, "L405", `wave ${wave - 1} has not ended`);
   state.wavesOpened++;
 }
@@ -73,7 +73,7 @@ export function waveOpened(state, entry) {
  * @param {Task} task
  */
 export async function taskExpanded(state, entry, task) {
-  ensure(task.expanded === null && task.ended === null, "L409", `'${task.id}' is already expanded or has ended`);
+  ensure(task.expansion === null && task.ending === null, "L409", `'${task.id}' is already expanded or has ended`);
   ensureTaskMayStart(state, task);
   const { instances } = entry.data;
   const { items } = entry.bodies;
@@ -81,9 +81,9 @@ export async function taskExpanded(state, entry, task) {
   ensure(instances <= max, "L419", `'${task.id}' has ${instances} instances, but its maximum is ${max}`);
   const list = await state.values.list(items);
   const isList = list === UNDECIDED || (list !== IMPOSSIBLE && list.length === instances);
-  ensure(isList, "L419", "the items are not a list of that length");
-  ensure((await state.values.is(from, items)) !== false, "L419", "the items are not the value of the foreach");
-  task.expanded = { seq: entry.seq, items };
+  ensure(isList, "L419", `items is not a list of ${instances}`);
+  ensure((await state.values.matches(from, items)) !== false, "L419", "items is not the value of the foreach");
+  task.expansion = { seq: entry.seq, items };
   for (let i = 0; i < instances; i++) state.addUnit(new Unit(`${task.id}[${i}]`, task, i));
 }
 
@@ -94,11 +94,11 @@ export async function taskExpanded(state, entry, task) {
  */
 export async function edgeDelivered(state, entry, unit) {
   const name = entry.data.as;
-  const isDue = !unit.hasStarted && unit.ended === null && !unit.delivered.has(name);
+  const isDue = !unit.hasStarted && unit.ending === null && !unit.delivered.has(name);
   ensure(isDue, "L409", `'${name}' cannot be delivered to '${unit.id}'`);
   const expression = unit.edges().get(name);
   const isItem = expression === null;
-  const isValue = await (isItem ? itemDelivered(state, entry, unit) : valueDelivered(state, entry, expression));
+  const isValue = await (isItem ? checkItem(state, entry, unit) : checkValue(state, entry, expression));
   ensure(isValue !== false, "L407", `the body delivered as '${name}' is not the value`);
   unit.delivered.set(name, entry.seq);
 }
@@ -108,12 +108,12 @@ export async function edgeDelivered(state, entry, unit) {
  * @param {any} entry
  * @param {any} expression
  */
-function valueDelivered(state, entry, expression) {
+function checkValue(state, entry, expression) {
   const sources = sourcesOf(expression);
   ensureEnded(state, sources);
   ensurePassed(state, sources);
   ensureCause(entry, state.lastEnding(sources));
-  return state.values.is(expression, entry.bodies.value);
+  return state.values.matches(expression, entry.bodies.value);
 }
 
 /**
@@ -121,8 +121,8 @@ function valueDelivered(state, entry, expression) {
  * @param {any} entry
  * @param {Unit} unit
  */
-function itemDelivered(state, entry, unit) {
-  const { seq, items } = /** @type {NonNullable<Task["expanded"]>} */ (unit.task.expanded);
+function checkItem(state, entry, unit) {
+  const { seq, items } = /** @type {NonNullable<Task["expansion"]>} */ (unit.task.expansion);
   ensureCause(entry, seq);
   return state.values.isItem(items, /** @type {number} */ (unit.index), entry.bodies.value);
 }
@@ -134,12 +134,12 @@ function itemDelivered(state, entry, unit) {
  */
 export function routeDecided(state, entry, unit) {
   const { lane, escalate = [] } = unit.task.spec;
-  const isDue = lane !== undefined && unit.agent === null && !unit.hasStarted && unit.ended === null;
+  const isDue = lane !== undefined && unit.agent === null && !unit.hasStarted && unit.ending === null;
   ensure(isDue, "L411", `'${unit.id}' cannot be routed`);
   const agent = state.plan.agents[entry.data.agent];
-  const climbed = escalate.filter((/** @type {string} */ tier) => tier in agent.adapters);
+  const higherTiers = escalate.filter((/** @type {string} */ tier) => tier in agent.adapters);
   unit.agent = entry.data.agent;
-  unit.ladder = [agent.tier, ...climbed].map((tier) => ({ tier, adapter: agent.adapters[tier] }));
+  unit.ladder = [agent.tier, ...higherTiers].map((tier) => ({ tier, adapter: agent.adapters[tier] }));
 }
 
 /**
@@ -149,11 +149,11 @@ export function routeDecided(state, entry, unit) {
  */
 export function gateOpened(_, entry, unit) {
   const { gate } = unit.task.spec;
-  const isDue = gate !== undefined && unit.gate === null && !unit.hasStarted && unit.ended === null;
-  ensure(isDue, "L414", `no gate to open for '${unit.id}'`);
+  const isDue = gate !== undefined && unit.gate === null && !unit.hasStarted && unit.ending === null;
+  ensure(isDue, "L414", `no gate of '${unit.id}' can be opened`);
   const { deadline } = entry.data;
-  ensure((deadline !== undefined) === (gate.deadline_ms !== undefined), "L414", "the deadline is not the plan's");
-  unit.gate = { seq: entry.seq, displayed: entry.bodies.displayed.digest, deadline, decided: null };
+  ensure((deadline !== undefined) === (gate.deadline_ms !== undefined), "L414", `the gate of '${unit.id}' has ${deadline === undefined ? "no" : "a"} deadline, unlike in the plan`);
+  unit.gate = { seq: entry.seq, displayed: entry.bodies.displayed.digest, deadline, decision: null };
 }
 
 /**
@@ -164,15 +164,16 @@ export function gateOpened(_, entry, unit) {
 export function gateDecided(_, entry, unit) {
   const { decision, by, displayed } = entry.data;
   const gate = unit.gate;
-  if (gate === null || gate.decided !== null) return ensure(false, "L414", `the gate of '${unit.id}' is not open`);
-  ensure(displayed === gate.displayed, "L414", "the decision is about another body than the displayed one");
-  const isOver = gate.deadline !== undefined && entry.at >= gate.deadline;
+  if (gate === null || gate.decision !== null) return ensure(false, "L414", `the gate of '${unit.id}' is not open`);
+  ensure(displayed === gate.displayed, "L414", "the decision refers to a body that was not displayed");
+  const isDeadlineReached = gate.deadline !== undefined && entry.at >= gate.deadline;
   if (by === "deadline") {
     const planned = unit.task.spec.gate.on_deadline === "approve" ? "approved" : "rejected";
-    ensure(isOver && decision === planned, "L414", "the deadline does not compute this decision");
+    ensure(isDeadlineReached, "L414", "the deadline is not reached");
+    ensure(decision === planned, "L414", `at its deadline, the gate must be ${planned}`);
   } else {
-    ensure(!isOver, "L414", "the deadline had passed");
+    ensure(!isDeadlineReached, "L414", "a person decides after the deadline");
   }
   ensureCause(entry, gate.seq);
-  gate.decided = { seq: entry.seq, decision };
+  gate.decision = { seq: entry.seq, value: decision };
 }

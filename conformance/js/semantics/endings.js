@@ -9,7 +9,7 @@ import { sourcesOf } from "./plan.js";
 /** @typedef {import("./state.js").Unit} Unit */
 
 /** Task states that prevent a run from passing. */
-const NOT_PASSED = ["failed", "stopped", "refused", "cancelled"];
+const BAD_STATES = ["failed", "stopped", "refused", "cancelled"];
 
 /**
  * @param {string} state
@@ -36,17 +36,17 @@ export function taskEnded(_, entry, unit, task) {
   const { state, reason } = entry.data;
   const subject = unit ?? task;
   const parts = unit === null ? task.units : [unit];
-  const haveEnded = parts.every((part) => part.call === null && (unit !== null || part.ended !== null));
-  ensure(subject.ended === null && haveEnded, "L417", `'${subject.id}' cannot end here`);
+  const haveEnded = parts.every((part) => part.call === null && (unit !== null || part.ending !== null));
+  ensure(subject.ending === null && haveEnded, "L417", `'${subject.id}' cannot end at this point`);
   const hasStarted = parts.some((part) => part.hasStarted);
-  const isRight =
+  const isAllowed =
     unit === null && task.areAllTolerated
       ? state === "tolerated"
       : isPermitted(state, reason, task.spec, subject.holds(), hasStarted);
-  ensure(isRight, "L417", `'${subject.id}' cannot end with the state ${state}`);
+  ensure(isAllowed, "L417", `'${subject.id}' cannot end with the state ${state}`);
   if (unit !== null) ensureCause(entry, unit.closedSeq);
-  subject.ended = { state, seq: entry.seq };
-  if (unit !== null && unit.index === null) task.ended = unit.ended;
+  subject.ending = { state, seq: entry.seq };
+  if (unit !== null && unit.index === null) task.ending = unit.ending;
 }
 
 /**
@@ -55,12 +55,12 @@ export function taskEnded(_, entry, unit, task) {
  */
 export async function answerGiven(state, entry) {
   const { output } = entry.data;
-  ensure(!state.answers.has(output), "L425", `the output '${output}' was already given`);
+  ensure(!state.answers.has(output), "L425", `the answer '${output}' was already given`);
   const expression = state.plan.outputs[output];
   const sources = sourcesOf(expression);
-  const havePassed = sources.every((id) => state.task(id).ended?.state === "passed");
+  const havePassed = sources.every((id) => state.task(id).ending?.state === "passed");
   ensure(havePassed, "L425", `a source of the output '${output}' has not passed`);
-  const isValue = await state.values.is(expression, entry.bodies.value);
+  const isValue = await state.values.matches(expression, entry.bodies.value);
   ensure(isValue !== false, "L425", `the answer '${output}' differs from the value of its output`);
   ensureCause(entry, state.lastEnding(sources));
   state.answers.add(output);
@@ -73,21 +73,21 @@ export async function answerGiven(state, entry) {
 export async function runSealed(state, entry) {
   const { status, counts, totals } = entry.data;
   const tasks = [...state.tasks.values()];
-  const isOver = state.calls.size === 0 && tasks.every((task) => task.ended !== null);
-  ensure(isOver, "L423", "a task has not ended, or a call is open");
-  const numberOf = (/** @type {string} */ name) => tasks.filter((task) => task.ended?.state === name).length;
-  const areCounts = Object.keys(counts).every((name) => counts[name] === numberOf(name));
-  ensure(areCounts, "L420", "counts do not match the tasks");
-  ensure(state.budgets.areTotals(totals), "L421", "totals do not match the charged amounts");
-  const isStatus = status === "passed" ? NOT_PASSED.every((name) => numberOf(name) === 0) : numberOf(status) > 0;
-  ensure(isStatus, "L422", `the status of these tasks is not ${status}`);
+  const isFinished = state.calls.size === 0 && tasks.every((task) => task.ending !== null);
+  ensure(isFinished, "L423", "a task has not ended, or a call is open");
+  const countOf = (/** @type {string} */ name) => tasks.filter((task) => task.ending?.state === name).length;
+  const matchesCounts = Object.keys(counts).every((name) => counts[name] === countOf(name));
+  ensure(matchesCounts, "L420", "counts do not match the tasks");
+  ensure(state.budgets.matchesTotals(totals), "L421", "totals do not match the charged amounts");
+  const matchesStatus = status === "passed" ? BAD_STATES.every((name) => countOf(name) === 0) : countOf(status) > 0;
+  ensure(matchesStatus, "L422", `status ${status} does not match the states of the tasks`);
   if (status === "passed") await ensureAnswers(state);
 }
 
 /** @param {RunState} state */
 async function ensureAnswers(state) {
   for (const [name, expression] of Object.entries(state.plan.outputs)) {
-    const havePassed = sourcesOf(expression).every((id) => state.task(id).ended?.state === "passed");
+    const havePassed = sourcesOf(expression).every((id) => state.task(id).ending?.state === "passed");
     if (state.answers.has(name) || !havePassed) continue;
     ensure(!(await state.values.canCompute(expression)), "L425", `the run passed without the answer '${name}'`);
   }

@@ -10,7 +10,7 @@ import { ensure } from "./rule_violation.js";
 const digestOf = (value) => hexOf(sha256(canonicalBytes(value)));
 
 /**
- * The tasks that a value refers to; `isEach` tells whether it uses `each`.
+ * The tasks that a value refers to. `isEach` says whether it refers to a task by `each`.
  * @param {any} value
  * @returns {{task: string, isEach: boolean}[]}
  */
@@ -22,7 +22,7 @@ function referencedTasks(value) {
 
 /**
  * @param {any} value
- * @returns {string[]}
+ * @returns {string[]} the tasks that it comes from
  */
 export function sourcesOf(value) {
   return [...new Set(referencedTasks(value).map(({ task }) => task))];
@@ -62,6 +62,7 @@ export function dependenciesOf(task) {
 }
 
 /**
+ * Reads and validates a wave plan.
  * @param {Uint8Array} bytes the body
  * @param {any} opened the first entry
  * @param {import("../schema.js").Schemas} schemas
@@ -73,8 +74,8 @@ export function readPlan(bytes, opened, schemas) {
   ensure(schemas.check("wave-plan.schema.json")(plan), "L401", "the wave plan does not match its schema");
   const { bundle, digest, ...rest } = plan;
   ensure(digest === digestOf(rest), "L401", "the wave plan's digest does not match its content");
-  ensure(digest === opened.data.wave_plan, "L401", "run.opened names another wave plan");
-  ensure(digestOf(bundle) === opened.data.bundle, "L401", "run.opened names another bundle");
+  ensure(digest === opened.data.wave_plan, "L401", "the digest of the wave plan differs from run.opened");
+  ensure(digestOf(bundle) === opened.data.bundle, "L401", "the digest of the bundle differs from run.opened");
   checkWaves(plan);
   checkNames(plan);
   for (const name of Object.keys(plan.tasks)) checkWorkers(plan, plan.tasks[name]);
@@ -98,7 +99,7 @@ function checkNames(plan) {
   const values = [...tasks.flatMap(inputValuesOf), ...conditions, ...Object.values(plan.outputs)];
   for (const { task, isEach } of values.flatMap(referencedTasks)) {
     const isValidReference = task in plan.tasks && (plan.tasks[task].foreach !== undefined) === isEach;
-    ensure(isValidReference, "L401", `a value refers to '${task}' in the wrong way`);
+    ensure(isValidReference, "L401", `a value refers to '${task}', which does not exist or needs \`${isEach ? "task" : "each"}\``);
   }
   for (const id of tasks.flatMap(dependenciesOf)) ensure(id in plan.tasks, "L401", `unknown task '${id}'`);
 }
@@ -110,7 +111,7 @@ function checkNames(plan) {
 function checkWorkers(plan, task) {
   const hasAgent = task.agent !== undefined && task.ladder !== undefined && task.lane === undefined;
   const hasLane = task.lane !== undefined && task.agent === undefined && task.ladder === undefined;
-  ensure(hasAgent || hasLane, "L401", "a task needs either an agent with a ladder or only a lane");
+  ensure(hasAgent || hasLane, "L401", "a task needs either an agent and a ladder, or a lane");
   const judges = (task.accept ?? []).map((/** @type {any} */ check) => check.agent);
   for (const agent of [task.agent, ...judges]) {
     ensure(agent === undefined || agent in plan.agents, "L401", `unknown agent '${agent}'`);

@@ -55,7 +55,7 @@ function runResumed(state) {
 function ensureAllowedNow(state, kind) {
   ensure(!state.isPaused || ALLOWED_WHILE_PAUSED.has(kind), "L424", `${kind} is not allowed while the run is paused`);
   ensure(kind !== "run.paused" || state.calls.size === 0, "L424", "the run is paused while a call is open");
-  ensure(!CALL_STARTS.has(kind) || state.orphans === 0, "L424", "an orphan is not lost yet");
+  ensure(!CALL_STARTS.has(kind) || state.orphans === 0, "L424", "an orphan is not recorded as lost yet");
 }
 
 /**
@@ -70,7 +70,7 @@ function subjectOf(state, { kind, data }) {
   const template = TEMPLATE_KINDS.has(kind) ? state.tasks.get(data.task) : undefined;
   if (template?.isTemplate) return { unit: null, task: template };
   const unit = kind === "task.expanded" ? undefined : state.units.get(data.task);
-  if (unit === undefined) throw new RuleViolation("L402", `no '${data.task}' can have ${kind}`);
+  if (unit === undefined) throw new RuleViolation("L402", `'${data.task}' is not a task or an instance that can have ${kind}`);
   if (EDGE_KINDS.has(kind)) ensure(unit.edges().has(data.as), "L402", `'${unit.id}' has no edge '${data.as}'`);
   if (data.check !== undefined) {
     ensure(data.check < (unit.task.spec.accept ?? []).length, "L402", `'${unit.id}' has no check ${data.check}`);
@@ -106,7 +106,7 @@ async function checkAll(state, ledger, onEntry) {
 }
 
 /**
- * Adds the finding of level 4, if any. Levels 1 and 2 must be valid.
+ * Checks level 4 and adds its finding, if any. Levels 1 and 2 must be valid.
  * @param {import("../sources.js").ByteSource} ledger
  * @param {any} opened the first entry, or null
  * @param {import("../bodies.js").BodyStore} store
@@ -114,7 +114,7 @@ async function checkAll(state, ledger, onEntry) {
  * @param {import("../findings.js").Findings} findings
  * @returns {Promise<string | null>} why level 4 was not checked, or null
  */
-export async function replay(ledger, opened, store, schemas, findings) {
+export async function checkSemantics(ledger, opened, store, schemas, findings) {
   const reference = opened?.bodies.wave_plan;
   if (reference === undefined) return "the ledger has no wave plan";
   const body = await store.read(reference);

@@ -5,7 +5,7 @@ import { Budgets } from "./budgets.js";
 import { dataEdges, dependenciesOf, dataSourcesOf, wavesOf } from "./plan.js";
 
 /** @typedef {import("../bodies.js").BodyReference & {type: string}} TypedBodyReference */
-/** @typedef {{state: string, seq: number}} Ended */
+/** @typedef {{state: string, seq: number}} Ending */
 
 /**
  * @typedef {Object} Attempt
@@ -23,15 +23,15 @@ import { dataEdges, dependenciesOf, dataSourcesOf, wavesOf } from "./plan.js";
  * @property {number | null} check null for an attempt
  * @property {string} by
  * @property {import("./budgets.js").Reservation} reservation
- * @property {boolean} isOrphan whether its process was killed
+ * @property {boolean} isOrphan whether the run was resumed while the call was open: then it can only be lost
  */
 
 /**
  * @typedef {Object} Gate
  * @property {number} seq the entry that opened it
- * @property {string} displayed
+ * @property {string} displayed the digest of the displayed body
  * @property {string | undefined} deadline
- * @property {{seq: number, decision: string} | null} decided
+ * @property {{seq: number, value: string} | null} decision the entry that decided it, and `approved` or `rejected`
  */
 
 export class Task {
@@ -47,39 +47,40 @@ export class Task {
     this.dependencies = dependenciesOf(spec);
     this.dataSources = dataSourcesOf(spec);
     this.isTemplate = spec.foreach !== undefined;
-    /** @type {Ended | null} */
-    this.ended = null;
+    /** @type {Ending | null} */
+    this.ending = null;
     /** @type {{seq: number, items: TypedBodyReference} | null} */
-    this.expanded = null;
+    this.expansion = null;
     /** @type {Unit[]} the task itself, or its instances */
     this.units = [];
   }
 
   /** Whether the task is a template with instances that are all tolerated. */
   get areAllTolerated() {
-    return this.isTemplate && this.units.length > 0 && this.units.every((unit) => unit.ended?.state === "tolerated");
+    return this.isTemplate && this.units.length > 0 && this.units.every((unit) => unit.ending?.state === "tolerated");
   }
 
   /** Whether the result is accepted. A template must be expanded, and every instance passed or tolerated. */
   holds() {
     if (!this.isTemplate) return this.units[0].holds();
-    const areAccepted = this.units.every((unit) => ["passed", "tolerated"].includes(unit.ended?.state ?? ""));
-    return this.expanded !== null && areAccepted;
+    const areAccepted = this.units.every((unit) => ["passed", "tolerated"].includes(unit.ending?.state ?? ""));
+    return this.expansion !== null && areAccepted;
   }
 }
 
+/** A task without foreach, or one instance of a task with foreach. */
 export class Unit {
   /**
    * @param {string} id
    * @param {Task} task
-   * @param {number | null} index of an instance
+   * @param {number | null} index the number of an instance; null for a task without foreach
    */
   constructor(id, task, index) {
     this.id = id;
     this.task = task;
     this.index = index;
     this.isReused = false;
-    /** @type {Attempt | null} the last one */
+    /** @type {Attempt | null} the last attempt */
     this.attempt = null;
     /** @type {Call | null} */
     this.call = null;
@@ -95,8 +96,8 @@ export class Unit {
     this.attemptsAtStep = 0;
     /** @type {TypedBodyReference | null} */
     this.output = null;
-    /** @type {Ended | null} */
-    this.ended = null;
+    /** @type {Ending | null} */
+    this.ending = null;
   }
 
   get attempts() {
@@ -107,6 +108,7 @@ export class Unit {
     return this.attempt !== null || this.isReused;
   }
 
+  /** Whether the result is accepted: reused, or passed by all its checks. */
   holds() {
     if (this.isReused) return true;
     const checks = this.task.spec.accept ?? [];
@@ -143,8 +145,9 @@ export class RunState {
     this.isPaused = false;
     /** @type {Set<Call>} */
     this.calls = new Set();
+    /** The number of open calls that are orphans. */
     this.orphans = 0;
-    /** @type {Set<string>} outputs that were given */
+    /** @type {Set<string>} the outputs whose answers were given */
     this.answers = new Set();
     for (const [id, wave] of wavesOf(plan)) this.#addTask(new Task(id, plan.tasks[id], wave));
   }
@@ -192,7 +195,7 @@ export class RunState {
    * @param {string[]} ids
    */
   lastEnding(ids) {
-    const seqs = ids.map((id) => this.task(id).ended?.seq ?? -1);
+    const seqs = ids.map((id) => this.task(id).ending?.seq ?? -1);
     return seqs.length === 0 ? null : seqs.reduce((last, seq) => Math.max(last, seq));
   }
 }

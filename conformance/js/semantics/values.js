@@ -1,5 +1,5 @@
 // @ts-check
-/** Compute values, and compare bodies with them (LEDGER-SEMANTICS-018). */
+/** Computes values of the plan and compares bodies with them (LEDGER-SEMANTICS-018). */
 
 import { hexOf, sameBytes, textOf } from "../bytes.js";
 import { canonicalBytes, depthOf, MAX_VALUE_DEPTH, readCanonicalBody } from "../canonical.js";
@@ -10,7 +10,7 @@ export const IMPOSSIBLE = Symbol("cannot be computed");
 /** A value that cannot be checked, because a body is redacted, missing or altered. */
 export const UNDECIDED = Symbol("undecided");
 
-const MAX_CACHED = 4;
+const MAX_CACHED_VALUES = 4;
 
 /** @typedef {import("./state.js").TypedBodyReference} TypedBodyReference */
 
@@ -35,11 +35,11 @@ export function select(value, pointer) {
 }
 
 /**
- * The parts, or UNKNOWN or IMPOSSIBLE if one of them is; UNKNOWN takes precedence.
+ * The parts; UNDECIDED or IMPOSSIBLE if one of them is. UNDECIDED takes precedence.
  * @param {any[]} parts
  * @returns {any[] | typeof IMPOSSIBLE | typeof UNDECIDED}
  */
-function combined(parts) {
+function combine(parts) {
   if (parts.includes(UNDECIDED)) return UNDECIDED;
   return parts.includes(IMPOSSIBLE) ? IMPOSSIBLE : parts;
 }
@@ -48,7 +48,7 @@ function combined(parts) {
  * Whether the expression is the whole output of a task.
  * @param {any} expression
  */
-function isBody(expression) {
+function isWholeOutput(expression) {
   return expression.task !== undefined && Object.keys(expression).length === 1;
 }
 
@@ -70,11 +70,11 @@ export class Values {
    * @param {TypedBodyReference} reference
    * @returns {Promise<boolean | null>}
    */
-  async is(expression, reference) {
-    if (isBody(expression)) {
-      return this.#areSame(this.#output(expression.task), reference);
+  async matches(expression, reference) {
+    if (isWholeOutput(expression)) {
+      return this.#haveSameBytes(this.#output(expression.task), reference);
     }
-    return this.#isForm(await this.compute(expression), reference);
+    return this.#matchesValue(await this.compute(expression), reference);
   }
 
   /**
@@ -82,20 +82,20 @@ export class Values {
    * @param {any} expression
    */
   async canCompute(expression) {
-    if (isBody(expression)) return (await this.store.read(this.#output(expression.task))) !== null;
+    if (isWholeOutput(expression)) return (await this.store.read(this.#output(expression.task))) !== null;
     const value = await this.compute(expression);
     return value !== IMPOSSIBLE && value !== UNDECIDED;
   }
 
   /**
-   * Whether a body is an item of a list.
+   * Whether a body is the item of a list at this index; null if that cannot be checked.
    * @param {TypedBodyReference} items
    * @param {number} index
    * @param {TypedBodyReference} reference
    */
   async isItem(items, index, reference) {
     const list = await this.list(items);
-    return this.#isForm(Array.isArray(list) ? list[index] : UNDECIDED, reference);
+    return this.#matchesValue(Array.isArray(list) ? list[index] : UNDECIDED, reference);
   }
 
   /**
@@ -112,24 +112,27 @@ export class Values {
    * @returns {Promise<any>} a JSON value, IMPOSSIBLE or UNDECIDED
    */
   async compute(expression) {
-    const value = await this.#part(expression);
+    const value = await this.#computePart(expression);
     return depthOf(value) > MAX_VALUE_DEPTH ? IMPOSSIBLE : value;
   }
 
   /** @param {any} expression */
-  async #part(expression) {
-    const whole = await this.#unselected(expression);
+  async #computePart(expression) {
+    const whole = await this.#computeWhole(expression);
     return whole === IMPOSSIBLE || whole === UNDECIDED ? whole : select(whole, expression.select ?? "");
   }
 
-  /** @param {any} expression */
-  async #unselected(expression) {
+  /**
+   * The value of an expression before its `select` is applied.
+   * @param {any} expression
+   */
+  async #computeWhole(expression) {
     if (expression.task !== undefined) return this.#outputValue(this.#output(expression.task));
-    if (expression.each !== undefined) return this.#each(expression);
+    if (expression.each !== undefined) return this.#computeEach(expression);
     const isList = expression.list !== undefined;
     const parts = [];
-    for (const part of isList ? expression.list : Object.values(expression.object)) parts.push(await this.#part(part));
-    const values = combined(parts);
+    for (const part of isList ? expression.list : Object.values(expression.object)) parts.push(await this.#computePart(part));
+    const values = combine(parts);
     if (isList || !Array.isArray(values)) return values;
     const object = Object.create(null);
     Object.keys(expression.object).forEach((key, i) => (object[key] = values[i]));
@@ -137,14 +140,14 @@ export class Values {
   }
 
   /** @param {{each: string, item?: string}} expression */
-  async #each({ each, item = "" }) {
-    const passed = this.state.task(each).units.filter((unit) => unit.ended?.state === "passed");
+  async #computeEach({ each, item = "" }) {
+    const passedUnits = this.state.task(each).units.filter((unit) => unit.ending?.state === "passed");
     const parts = [];
-    for (const unit of passed) {
+    for (const unit of passedUnits) {
       const value = await this.#outputValue(/** @type {TypedBodyReference} */ (unit.output));
       parts.push(value === IMPOSSIBLE || value === UNDECIDED ? value : select(value, item));
     }
-    return combined(parts);
+    return combine(parts);
   }
 
   /**
@@ -172,7 +175,7 @@ export class Values {
     const read = type === "application/json" ? readCanonicalBody(bytes) : textOf(bytes);
     const value = read === undefined || (read === null && type !== "application/json") ? IMPOSSIBLE : read;
     this.cache.set(key, value);
-    if (this.cache.size > MAX_CACHED) this.cache.delete(this.cache.keys().next().value ?? "");
+    if (this.cache.size > MAX_CACHED_VALUES) this.cache.delete(this.cache.keys().next().value ?? "");
     return value;
   }
 
@@ -181,9 +184,9 @@ export class Values {
    * @param {TypedBodyReference} reference
    * @returns {Promise<boolean | null>}
    */
-  async #isForm(value, reference) {
+  async #matchesValue(value, reference) {
     if (value === UNDECIDED) return null;
-    return value !== IMPOSSIBLE && this.#has(reference, canonicalBytes(value));
+    return value !== IMPOSSIBLE && this.#hasBytes(reference, canonicalBytes(value));
   }
 
   /**
@@ -191,10 +194,10 @@ export class Values {
    * @param {Uint8Array} bytes
    * @returns {Promise<boolean | null>}
    */
-  async #has(reference, bytes) {
+  async #hasBytes(reference, bytes) {
     if (reference.salted !== true) return hexOf(sha256(bytes)) === reference.digest;
-    const own = await this.store.read(reference);
-    return own === null ? null : sameBytes(own, bytes);
+    const bodyBytes = await this.store.read(reference);
+    return bodyBytes === null ? null : sameBytes(bodyBytes, bytes);
   }
 
   /**
@@ -202,11 +205,11 @@ export class Values {
    * @param {TypedBodyReference} b
    * @returns {Promise<boolean | null>}
    */
-  async #areSame(a, b) {
+  async #haveSameBytes(a, b) {
     if ((a.salted === true) === (b.salted === true) && a.digest === b.digest) return true;
     if (a.salted !== true && b.salted !== true) return false;
     const [salted, other] = a.salted === true ? [a, b] : [b, a];
     const bytes = await this.store.read(salted);
-    return bytes === null ? null : this.#has(other, bytes);
+    return bytes === null ? null : this.#hasBytes(other, bytes);
   }
 }

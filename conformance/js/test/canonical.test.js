@@ -4,8 +4,8 @@ import { canonicalText, readCanonicalBody, readCanonicalizable } from "../canoni
 import { readJson } from "../json_text.js";
 
 const canonical = (text) => {
-  const read = readCanonicalizable(Buffer.from(text));
-  return read === null ? null : canonicalText(read.value);
+  const json = readCanonicalizable(Buffer.from(text));
+  return json === null ? null : canonicalText(json.value);
 };
 
 test("the sample of RFC 8785, section 3.2, has the form shown there", () => {
@@ -29,7 +29,7 @@ test("names of built-in object properties are keys like any other", () => {
 });
 
 for (const [claim, text] of [
-  ["a key that is given twice", '{"a":1,"\\u0061":1}'],
+  ["a repeated key", '{"a":1,"\\u0061":1}'],
   ["a lone surrogate", '"\\ud800"'],
   ["a lone surrogate in a key", '{"\\udc00":1}'],
   ["an integer beyond 2^53 - 1", "9007199254740992"],
@@ -37,7 +37,7 @@ for (const [claim, text] of [
   ["a byte order mark", "\ufeff1"],
   ["white space that is not JSON's", "\u00a01"],
   ["a leading zero", "01"],
-  ["a text that is cut", '{"a":'],
+  ["a truncated text", '{"a":'],
   ["two values", "1 2"],
 ]) {
   test(`${claim} is refused`, () => assert.equal(canonical(text), null));
@@ -48,12 +48,12 @@ test("bytes that are not UTF-8 are refused", () => {
 });
 
 test("the spelling of a number is recorded", () => {
-  const facts = (text) => {
+  const spellingOf = (text) => {
     const { hasFraction, hasUnsafeInteger, hasInfinity } = readJson(text);
     return [hasFraction, hasUnsafeInteger, hasInfinity];
   };
 
-  assert.deepEqual(["1", "-0", "1.0", "1e0", "9007199254740993", "1e999"].map(facts), [
+  assert.deepEqual(["1", "-0", "1.0", "1e0", "9007199254740993", "1e999"].map(spellingOf), [
     [false, false, false],
     [false, false, false],
     [true, false, false],
@@ -63,14 +63,14 @@ test("the spelling of a number is recorded", () => {
   ]);
 });
 
-test("a text of a hundred thousand levels is read and written", () => {
+test("a text with a hundred thousand levels of nesting is read and written", () => {
   const text = "[".repeat(100_000) + "]".repeat(100_000);
 
   assert.equal(readJson(text).depth, 100_000);
   assert.equal(canonical(text), text);
 });
 
-test("a body of 254 levels can be read, one of 255 cannot", () => {
+test("a body with 254 levels of nesting can be read, but not one with 255", () => {
   const nested = (depth) => Buffer.from("[".repeat(depth) + "]".repeat(depth));
 
   assert.notEqual(readCanonicalBody(nested(254)), undefined);

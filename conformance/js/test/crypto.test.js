@@ -3,7 +3,7 @@ import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { test } from "node:test";
 import { base64Of, bytesOfBase64, bytesOfHex, hexOf } from "../bytes.js";
 import { isSignedBy } from "../ed25519.js";
-import { consistencyPath, extendsTree, GrowingTree, includes, inclusionPath, leafHash } from "../merkle.js";
+import { consistencyPath, isConsistent, GrowingTree, isIncluded, inclusionPath, leafHash } from "../merkle.js";
 import { startPlainSha256 } from "../sha256.js";
 import { sha512 } from "../sha512.js";
 
@@ -67,33 +67,33 @@ test("the roots match the reference implementation of RFC 6962", () => {
   assert.deepEqual(ROOTS.map((_, size) => hexOf(rootOf(size))), ROOTS);
 });
 
-test("every inclusion proof leads to its root and to no other", () => {
+test("every inclusion proof leads to its root and to no other root", () => {
   for (let size = 1; size <= leaves.length; size++) {
     for (let index = 0; index < size; index++) {
       const path = inclusionPath(leaves.slice(0, size), index);
 
-      assert.ok(includes(leaves[index], index, size, path, rootOf(size)));
-      assert.ok(!includes(leaves[index], index, size, [...path, leaves[0]], rootOf(size)));
-      assert.ok(!includes(leaves[(index + 1) % 8], index, size, path, rootOf(size)));
-      assert.ok(size === 1 || !includes(leaves[index], index, size, path.slice(1), rootOf(size)));
+      assert.ok(isIncluded(leaves[index], index, size, path, rootOf(size)));
+      assert.ok(!isIncluded(leaves[index], index, size, [...path, leaves[0]], rootOf(size)));
+      assert.ok(!isIncluded(leaves[(index + 1) % 8], index, size, path, rootOf(size)));
+      assert.ok(size === 1 || !isIncluded(leaves[index], index, size, path.slice(1), rootOf(size)));
     }
   }
 });
 
-test("every consistency proof leads from root to root, and none from another", () => {
+test("every consistency proof leads from its first root to its second, and not from a different root", () => {
   for (let size = 1; size <= leaves.length; size++) {
     for (let from = 0; from <= size; from++) {
       const path = consistencyPath(leaves.slice(0, size), from);
 
-      assert.ok(extendsTree(from, rootOf(from), size, rootOf(size), path));
-      assert.ok(!extendsTree(from, leaves[7], size, rootOf(size), path));
-      assert.ok(!extendsTree(from, rootOf(from), size, rootOf(size), [...path, leaves[0]]));
+      assert.ok(isConsistent(from, rootOf(from), size, rootOf(size), path));
+      assert.ok(!isConsistent(from, leaves[7], size, rootOf(size), path));
+      assert.ok(!isConsistent(from, rootOf(from), size, rootOf(size), [...path, leaves[0]]));
     }
   }
 });
 
 test("an empty tree has only one valid root", () => {
-  assert.ok(!extendsTree(0, rootOf(0), 0, leaves[0], []));
+  assert.ok(!isConsistent(0, rootOf(0), 0, leaves[0], []));
 });
 
 test("the signatures of RFC 8032 are valid, and invalid with one bit changed", () => {
@@ -109,14 +109,14 @@ test("the signatures of RFC 8032 are valid, and invalid with one bit changed", (
 
 test("a signature whose scalar is not reduced is refused", () => {
   const [key, message, signature] = SIGNED[0].map(bytesOfHex);
-  const grown = signature.slice();
+  const unreduced = signature.slice();
   let number = ORDER + signature.slice(32).reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
-  for (let i = 32; i < 64; i++, number >>= 8n) grown[i] = Number(number & 255n);
+  for (let i = 32; i < 64; i++, number >>= 8n) unreduced[i] = Number(number & 255n);
 
-  assert.ok(!isSignedBy(key, message, grown));
+  assert.ok(!isSignedBy(key, message, unreduced));
 });
 
-test("a signature of the platform is valid", () => {
+test("a signature that the platform created is valid", () => {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const key = publicKey.export({ format: "der", type: "spki" }).subarray(-32);
   const message = Buffer.from("forum\n");

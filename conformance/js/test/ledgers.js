@@ -1,4 +1,4 @@
-/** Ledgers and archives for tests, written with as little of the tested code as possible. */
+/** Ledgers and archives for tests, created with as little of the tested code as possible. */
 
 import { createHash } from "node:crypto";
 import { headerOf } from "../archive.js";
@@ -36,9 +36,9 @@ export function ledgerOf(entries, edit = (line) => line) {
   let prev = FIRST_PREV;
   const lines = entries.map((entry, seq) => {
     const base = { v: 1, run: RUN, seq, at: "2026-11-15T09:00:00.000000Z", actor: "runner", prev };
-    const whole = { ...base, causes: [], bodies: {}, ...structuredClone(entry) };
-    if (whole.kind === "run.sealed") whole.data.root = Buffer.from(tree.root()).toString("hex");
-    const line = Buffer.from(edit(canonicalText(whole), seq));
+    const full = { ...base, causes: [], bodies: {}, ...structuredClone(entry) };
+    if (full.kind === "run.sealed") full.data.root = Buffer.from(tree.root()).toString("hex");
+    const line = Buffer.from(edit(canonicalText(full), seq));
     prev = sha256Hex(Buffer.of(0), line);
     tree.append(Buffer.from(prev, "hex"));
     return Buffer.concat([line, Buffer.from("\n")]);
@@ -62,7 +62,7 @@ function openedWith(plan) {
   return { ...OPENED, data, bodies: { wave_plan: body(canonicalText(plan), JSON_TYPE) } };
 }
 
-/** The entries, bodies and wave plan of a run of two tasks, where the second receives the output of the first. */
+/** The entries, archive and wave plan of a run with two tasks: the second receives the output of the first. */
 export function deliveredRun({ from = { task: "first" }, value = "hello", policy = {}, output = "hello" } = {}) {
   const plan = planOf({ first: WORKER, second: { ...WORKER, needs: [{ edge: "data", as: "word", from }] } }, policy);
   const text = canonicalText(plan);
@@ -80,8 +80,8 @@ export function deliveredRun({ from = { task: "first" }, value = "hello", policy
 }
 
 /**
- * The entries, bodies and wave plan of a run that is not sealed: `each`, which may fail, ends as `state` after its
- * instances, which passed, or ended in another state before an attempt.
+ * The entries, archive and wave plan of a run that is not sealed. The task `each`, whose failure is allowed, ends in `state`
+ * after its instances. An instance passed after one attempt, or ended in a different state without an attempt.
  */
 export function expansion(instances, state) {
   const foreach = { from: { task: "first" }, as: "item", max: 2 };

@@ -38,10 +38,10 @@ async function fetchSchemas() {
  * @param {string} path
  */
 async function openRun(path) {
-  const found = await getRequired(path);
-  if (!found.url.endsWith("/")) return { ledger: blobSource(await found.blob()), directory: null };
+  const response = await getRequired(path);
+  if (!response.url.endsWith("/")) return { ledger: blobSource(await response.blob()), directory: null };
   /** @type {string[]} */
-  const names = await found.json();
+  const names = await response.json();
   const files = names.map(async (name) => /** @type {const} */ ([name, await (await getRequired(`${path}/${name}`)).blob()]));
   return runOfFiles(new Map(await Promise.all(files)));
 }
@@ -50,8 +50,8 @@ const host = {
   schemas: await fetchSchemas(),
   openRun,
   read: async (/** @type {string} */ path) => {
-    const found = await get(path);
-    return found && new Uint8Array(await found.arrayBuffer());
+    const response = await get(path);
+    return response && new Uint8Array(await response.arrayBuffer());
   },
   write: async (/** @type {string} */ path, /** @type {Uint8Array} */ bytes) => {
     const body = new Blob([Uint8Array.from(bytes)]);
@@ -59,8 +59,8 @@ const host = {
   },
 };
 
-let asked = await fetch("/asked", { method: "POST" });
-while (asked.status !== 204) {
-  const reply = JSON.stringify(await answer(await asked.json(), host));
-  asked = await fetch("/report", { method: "POST", body: reply });
+let response = await fetch("/request", { method: "POST" });
+while (response.status !== 204) {
+  const reply = JSON.stringify(await answer(await response.json(), host));
+  response = await fetch("/report", { method: "POST", body: reply });
 }

@@ -74,9 +74,9 @@ for (const [code, edit] of [
   test(`${code}: a line with this fault alone has only this finding`, async () => {
     const ledger = ledgerOf([OPENED, NOTE, sealed()], (line, seq) => (seq === 1 ? edit(line) : line));
 
-    const found = await outcomeOf(new Map([["ledger.jsonl", ledger], ["bodies.tar", archiveOf([])]]));
+    const result = await outcomeOf(new Map([["ledger.jsonl", ledger], ["bodies.tar", archiveOf([])]]));
 
-    assert.deepEqual(found, { verdict: "invalid", codes: [code], first_bad_seq: 1 });
+    assert.deepEqual(result, { verdict: "invalid", codes: [code], first_bad_seq: 1 });
   });
 }
 
@@ -111,7 +111,7 @@ test("members out of order are reported at the first misplaced one", async () =>
   assert.deepEqual(await outcomeOf(files), { verdict: "invalid", codes: ["L305"], first_bad_seq: 3 });
 });
 
-test("an archive that is truncated inside a body has only that finding", async () => {
+test("an archive that is truncated inside a body has only the finding L301", async () => {
   const files = example();
   files.set("bodies.tar", files.get("bodies.tar").subarray(0, 515));
 
@@ -156,16 +156,16 @@ for (const [instances, permitted] of [
   [[], ["passed", "skipped"]],
 ]) {
   test(`a task with the instances [${instances}] ends ${permitted.join(" or ")}, and in no other state`, async () => {
-    const found = [];
+    const allowed = [];
     for (const state of STATES) {
       const { entries, plan, archive } = expansion(instances, state);
       const files = new Map([["bodies.tar", archive], ["wave-plan.json", Buffer.from(plan)]]);
       const { codes } = await outcomeOf(files.set("ledger.jsonl", ledgerOf(entries)));
-      if (!codes.includes("L417")) found.push(state);
+      if (!codes.includes("L417")) allowed.push(state);
       assert.deepEqual(codes.filter((code) => code !== "L417"), ["L501"]);
     }
 
-    assert.deepEqual(found, STATES.filter((state) => permitted.includes(state)));
+    assert.deepEqual(allowed, STATES.filter((state) => permitted.includes(state)));
   });
 }
 
@@ -177,9 +177,9 @@ test("a call that exceeds a budget is reported at its start", async () => {
 });
 
 for (const [claim, options, expected] of [
-  ["a value that is handed over as it is", { value: "hello" }, VALID],
-  ["another value", { value: "hallo" }, NOT_THE_VALUE],
-  ["a value that is made of text", { from: { list: [{ task: "first" }] }, value: '["hello"]' }, VALID],
+  ["a value that is delivered unchanged", { value: "hello" }, VALID],
+  ["a different value", { value: "hallo" }, NOT_THE_VALUE],
+  ["a value that is built from text", { from: { list: [{ task: "first" }] }, value: '["hello"]' }, VALID],
   ["a value at a pointer that leads nowhere", { from: { task: "first", select: "/0" } }, NOT_THE_VALUE],
 ]) {
   test(`${claim} is compared by its bytes`, async () => {
@@ -190,7 +190,7 @@ for (const [claim, options, expected] of [
   });
 }
 
-test("a checkpoint is valid with its own key and not with another", async () => {
+test("a checkpoint is valid with its own key and not with a different one", async () => {
   const pair = generateKeyPairSync("ed25519");
   const key = keyOf("witness", pair.publicKey);
   const text = checkpointText(RUN, 2, Buffer.from(ROOT, "hex"));
