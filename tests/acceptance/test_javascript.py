@@ -45,7 +45,9 @@ def test_the_javascript_implementation_passes_the_vectors_of_its_roles(node: str
 def test_modules_for_browsers_do_not_need_node() -> None:
     node_only = {"main.js", "node_files.js"}
     core = [
-        path for path in [*JAVASCRIPT.glob("*.js"), *(JAVASCRIPT / "semantics").glob("*.js")] if path.name not in node_only
+        path
+        for path in [*JAVASCRIPT.glob("*.js"), *(JAVASCRIPT / "semantics").glob("*.js")]
+        if path.name not in node_only
     ]
 
     using_node = [path.name for path in core if "node:" in path.read_text() or "node_files" in path.read_text()]
