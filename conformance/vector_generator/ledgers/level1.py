@@ -14,11 +14,11 @@ CHANGED_SEQ = 1
 """The entry of `notes` whose line is changed: an `x-note`."""
 
 
-def _after(text: bytes) -> Form:
+def _followed_by(text: bytes) -> Form:
     return lambda entry: canonical(entry) + text
 
 
-def _before(text: bytes) -> Form:
+def _preceded_by(text: bytes) -> Form:
     return lambda entry: text + canonical(entry)
 
 
@@ -26,16 +26,18 @@ def _replaced_by(text: bytes) -> Form:
     return lambda _: text
 
 
-def _count(text: bytes) -> Form:
+def _with_count(text: bytes) -> Form:
     """The line with `text` as the value of the fact `count`, which is 2."""
     return lambda entry: canonical(entry).replace(b'"count":2', b'"count":' + text, 1)
 
 
-def _actor(text: bytes) -> Form:
+def _with_actor(text: bytes) -> Form:
+    """The line with `person:` and `text` as the actor."""
     return lambda entry: canonical(entry).replace(b'"runner"', b'"person:' + text + b'"', 1)
 
 
-def _data(text: bytes) -> Form:
+def _with_data(text: bytes) -> Form:
+    """The line with `text` as the whole data."""
     return lambda entry: canonical(entry).replace(b'"data":{"count":2}', b'"data":' + text, 1)
 
 
@@ -63,14 +65,14 @@ def _too_long(entry: Entry) -> bytes:
 
 
 def _too_deep(entry: Entry) -> bytes:
-    return _data(b'{"nested":' + b"[" * 63 + b"]" * 63 + b"}")(entry)
+    return _with_data(b'{"nested":' + b"[" * 63 + b"]" * 63 + b"}")(entry)
 
 
 def _too_long_in_bytes(entry: Entry) -> bytes:
     return canonical({**entry, "data": {"text": "\u00e9" * (MAX_LINE // 2)}})
 
 
-def _seq(text: bytes) -> Form:
+def _with_seq(text: bytes) -> Form:
     return lambda entry: canonical(entry).replace(b'"seq":%d' % entry["seq"], b'"seq":' + text, 1)
 
 
@@ -92,25 +94,25 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
     "line-with-two-objects": ("003", "L102", "a line with two objects",
                               "the line occurs twice without a line feed between",
                               lambda entry: canonical(entry) * 2),
-    "line-with-a-trailing-comma": ("003", "L102", "a comma follows the object", "a comma follows", _after(b",")),
-    "line-with-a-nul": ("003", "L102", "NUL follows the object", "a NUL follows", _after(b"\0")),
+    "line-with-a-trailing-comma": ("003", "L102", "a comma follows the object", "a comma follows", _followed_by(b",")),
+    "line-with-a-nul": ("003", "L102", "NUL follows the object", "a NUL follows", _followed_by(b"\0")),
     "line-with-a-byte-order-mark": ("003", "L102", "a line with a byte order mark",
                                     "a byte order mark precedes the line",
-                                    _before(b"\xef\xbb\xbf")),
+                                    _preceded_by(b"\xef\xbb\xbf")),
     "line-with-a-no-break-space": ("003", "L102", "a line with a no-break space, which is not JSON white space",
-                                   "a no-break space follows", _after("\u00a0".encode())),
+                                   "a no-break space follows", _followed_by("\u00a0".encode())),
     "line-with-a-line-separator": ("003 001", "L102", "U+2028 follows the object; it does not end the line",
-                                   "U+2028 follows", _after("\u2028".encode())),
+                                   "U+2028 follows", _followed_by("\u2028".encode())),
     "line-with-bad-bytes": ("003", "L102", "a line that is not UTF-8", "the byte 0xff is in the actor",
-                            _actor(b"\xff")),
+                            _with_actor(b"\xff")),
     "line-with-an-overlong-character": ("003", "L102", "a line with an overlong UTF-8 sequence",
-                                        "an `a` in two bytes is in the actor", _actor(b"\xc1\xa1")),
+                                        "an `a` in two bytes is in the actor", _with_actor(b"\xc1\xa1")),
     "line-with-a-raw-surrogate": ("003", "L102", "a line with the bytes of a surrogate",
-                                  "U+D800 in three bytes is in the actor", _actor(b"\xed\xa0\x80")),
+                                  "U+D800 in three bytes is in the actor", _with_actor(b"\xed\xa0\x80")),
     "line-with-an-escaped-surrogate": ("003", "L102", "a line with an escaped lone surrogate",
-                                       "`\\ud800` is in the actor", _actor(b"\\ud800")),
+                                       "`\\ud800` is in the actor", _with_actor(b"\\ud800")),
     "line-with-a-surrogate-in-a-key": ("003", "L102", "a line with a lone surrogate in a key",
-                                       "a key of the data is `\\udc00`", _data(b'{"\\udc00":2}')),
+                                       "a key of the data is `\\udc00`", _with_data(b'{"\\udc00":2}')),
     "line-with-a-hidden-surrogate": ("003", "L102", "a lone surrogate under a key that is repeated later",
                                      "`actor` is repeated, first with a lone surrogate",
                                      _overridden_value(b'"\\ud800"')),
@@ -122,21 +124,21 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
                                "`actor` is repeated, first with 64 nested lists",
                                _overridden_value(b"[" * 64 + b"]" * 64)),
     "line-with-a-raw-control-character": ("003", "L102", "a line with a control character in a string",
-                                          "0x01 is in the actor", _actor(b"\x01")),
+                                          "0x01 is in the actor", _with_actor(b"\x01")),
     "line-too-deep": ("003", "L102", "lists nested 65 levels deep, counting the entry",
                       "the data contains 63 nested lists",
                       _too_deep),
     "line-with-a-leading-zero": ("003", "L102", "a number with a leading zero is not JSON", "`count` is 02",
-                                 _count(b"02")),
-    "line-with-nan": ("003", "L102", "NaN is not JSON", "`count` is NaN", _count(b"NaN")),
-    "line-with-a-fraction": ("004", "L103", "a number with a fraction", "`count` is 2.0", _count(b"2.0")),
-    "line-with-an-exponent": ("004", "L103", "a number with an exponent", "`count` is 2e0", _count(b"2e0")),
+                                 _with_count(b"02")),
+    "line-with-nan": ("003", "L102", "NaN is not JSON", "`count` is NaN", _with_count(b"NaN")),
+    "line-with-a-fraction": ("004", "L103", "a number with a fraction", "`count` is 2.0", _with_count(b"2.0")),
+    "line-with-an-exponent": ("004", "L103", "a number with an exponent", "`count` is 2e0", _with_count(b"2e0")),
     "line-with-an-integer-too-large": ("004", "L103", "an integer above the maximum", "`count` is 2^53",
-                                       _count(b"9007199254740992")),
+                                       _with_count(b"9007199254740992")),
     "line-with-an-integer-too-small": ("004", "L103", "an integer below the minimum", "`count` is -2^53",
-                                       _count(b"-9007199254740992")),
+                                       _with_count(b"-9007199254740992")),
     "line-with-a-number-beyond-doubles": ("004", "L103", "a number larger than any double", "`count` is 1e400",
-                                          _count(b"1e400")),
+                                          _with_count(b"1e400")),
     "line-with-a-hidden-fraction": ("004", "L103", "a number with a fraction under a key that is repeated later",
                                     "`actor` is repeated, first with 2.5", _overridden_value(b"2.5")),
     "line-with-hidden-lists": ("005 003", "L104",
@@ -145,19 +147,20 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
                                _overridden_value(b"[" * 63 + b"]" * 63)),
     "line-with-spaces": ("005", "L104", "a line with spaces", "spaces follow commas and colons", _with_spaces),
     "line-with-a-leading-tab": ("005", "L104", "a tab precedes the object", "a tab precedes the line",
-                               _before(b"\t")),
-    "line-with-a-carriage-return": ("005 001", "L104", "a line with CR before its LF", "a CR follows", _after(b"\r")),
+                               _preceded_by(b"\t")),
+    "line-with-a-carriage-return": ("005 001", "L104", "a line with CR before its LF", "a CR follows",
+                                    _followed_by(b"\r")),
     "line-with-keys-in-another-order": ("005", "L104", "a line with its keys in another order",
                                         "the keys are reversed", _keys_reversed),
     "line-with-keys-in-order-of-code-points": (
         "005", "L104", "keys are ordered by UTF-16 code units, not by code points",
-        "the data has the keys U+FB33 and U+1F600 in that order", _data('{"\ufb33":1,"\U0001f600":2}'.encode())),
+        "the data has the keys U+FB33 and U+1F600 in that order", _with_data('{"\ufb33":1,"\U0001f600":2}'.encode())),
     "line-with-needless-escapes": ("005", "L104", "a line with an unnecessary escape",
                                    "the actor begins with `\\u0072`",
                                    lambda entry: canonical(entry).replace(b'"runner"', b'"\\u0072unner"', 1)),
     "line-with-an-escaped-slash": ("005", "L104", "a line with an escaped slash", "the actor contains `\\/`",
-                                   _actor(b"\\/")),
-    "line-with-a-negative-zero": ("005", "L104", "a negative zero", "`count` is -0", _count(b"-0")),
+                                   _with_actor(b"\\/")),
+    "line-with-a-negative-zero": ("005", "L104", "a negative zero", "`count` is -0", _with_count(b"-0")),
     "line-with-a-repeated-key": ("005", "L104", "a repeated key", "`actor` is repeated", _key_repeated),
     "line-too-long-in-bytes": ("002", "L101", "a line that is too long in bytes, but not in characters",
                                "the data contains 32,767 characters of two bytes", _too_long_in_bytes),
@@ -167,49 +170,50 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
     "line-with-only-spaces": ("003", "L102", "a line of white space", "the line is two spaces", _replaced_by(b"  ")),
     "line-with-a-form-feed": ("003", "L102", "a line with a form feed, which is not JSON white space",
                               "a form feed follows",
-                              _after(b"\f")),
+                              _followed_by(b"\f")),
     "line-with-a-comma-before-a-bracket": ("003", "L102", "a comma before a closing bracket",
                                    "the data is `{\"count\":2,}`",
-                                   _data(b'{"count":2,}')),
+                                   _with_data(b'{"count":2,}')),
     "line-with-a-point-without-digits": ("003", "L102", "a number that ends with its point is not JSON",
                                        "`count` is 2.",
-                                       _count(b"2.")),
-    "line-with-a-plus": ("003", "L102", "a number with a plus sign is not JSON", "`count` is +2", _count(b"+2")),
-    "line-with-infinity": ("003", "L102", "-Infinity is not JSON", "`count` is -Infinity", _count(b"-Infinity")),
+                                       _with_count(b"2.")),
+    "line-with-a-plus": ("003", "L102", "a number with a plus sign is not JSON", "`count` is +2", _with_count(b"+2")),
+    "line-with-infinity": ("003", "L102", "-Infinity is not JSON", "`count` is -Infinity", _with_count(b"-Infinity")),
     "line-with-a-reversed-surrogate-pair": ("003", "L102", "a low surrogate before a high one is not a pair",
-                                      "the data contains `\\ude00\\ud83d`", _data(b'{"text":"\\ude00\\ud83d"}')),
+                                      "the data contains `\\ude00\\ud83d`", _with_data(b'{"text":"\\ude00\\ud83d"}')),
     "line-with-a-fraction-and-a-surrogate": (
         "003 004", "L102", "only the first of two findings about one line is reported",
             "the data contains 2.5 and `\\ud800`",
-        _data(b'{"count":2.5,"text":"\\ud800"}')),
-    "line-with-a-seq-as-a-double": ("004", "L103", "a seq with a fraction", "`seq` is 1.0", _seq(b"1.0")),
+        _with_data(b'{"count":2.5,"text":"\\ud800"}')),
+    "line-with-a-seq-as-a-double": ("004", "L103", "a seq with a fraction", "`seq` is 1.0", _with_seq(b"1.0")),
     "line-with-thousands-of-digits": ("004", "L103", "an integer of 5,000 digits", "`count` is 5,000 times the digit 9",
-                                      _count(b"9" * 5000)),
+                                      _with_count(b"9" * 5000)),
     "line-with-a-fraction-and-spaces": (
         "004 005", "L103", "only the first of two findings about one line is reported",
         "`count` is 2.5, and spaces follow commas and colons",
         lambda entry: _with_spaces({**entry, "data": {"count": 2.5}})),
     "line-with-an-escaped-pair": ("005", "L104", "an escaped character beyond the BMP",
-                                  "the data contains `\\ud83d\\ude00`", _data(b'{"text":"\\ud83d\\ude00"}')),
+                                  "the data contains `\\ud83d\\ude00`", _with_data(b'{"text":"\\ud83d\\ude00"}')),
     "line-with-an-escape-in-upper-case": ("005", "L104", "an escape with upper-case digits",
-                                          "the data contains `\\u001F`", _data(b'{"text":"\\u001F"}')),
+                                          "the data contains `\\u001F`", _with_data(b'{"text":"\\u001F"}')),
     "line-with-a-long-escape": ("005", "L104", "an escape that has a shorter form", "the data contains `\\u000a`",
-                                _data(b'{"text":"\\u000a"}')),
+                                _with_data(b'{"text":"\\u000a"}')),
     "line-with-a-repeated-key-in-data": ("005", "L104", "a repeated key in the data",
-                                           "`count` is repeated, first with 1", _data(b'{"count":1,"count":2}')),
+                                           "`count` is repeated, first with 1", _with_data(b'{"count":1,"count":2}')),
     "line-with-a-key-repeated-by-an-escape": (
         "005", "L104", "a repeated key, once with an escape", "`count` is repeated, first as `\\u0063ount`",
-        _data(b'{"\\u0063ount":1,"count":2}')),
+        _with_data(b'{"\\u0063ount":1,"count":2}')),
     "line-with-spaces-and-a-schema-error": (
         "005 ENTRY-001", "L104", "only the first of two findings about one line is reported",
         "spaces follow commas and colons, and the actor is `somebody`", _with_invalid_actor(_with_spaces)),
 }  # fmt: skip
+"""By name: the requirements, the code, the title, a description of the changed line, and the form that produces it."""
 
 FIRST_FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
     "first-line-with-a-byte-order-mark": ("003", "L102", "a ledger that begins with a byte order mark",
-                                          "a byte order mark precedes the line", _before(b"\xef\xbb\xbf")),
+                                          "a byte order mark precedes the line", _preceded_by(b"\xef\xbb\xbf")),
     "first-line-with-a-negative-zero-seq": ("005", "L104", "the seq of the first line is a negative zero",
-                                            "`seq` is -0", _seq(b"-0")),
+                                            "`seq` is -0", _with_seq(b"-0")),
     "first-line-with-only-spaces": ("003", "L102", "a ledger that begins with a line of white space",
                              "the line is two spaces", _replaced_by(b"  ")),
 }  # fmt: skip

@@ -40,7 +40,7 @@ def _url_safe() -> bytes:
     return base64.urlsafe_b64encode(b"\xff" * 32)
 
 
-UNSIGNED: Mapping[str, tuple[str, str, bytes]] = {
+MALFORMED_CHECKPOINTS: Mapping[str, tuple[str, str, bytes]] = {
     "checkpoint-empty": ("an empty checkpoint", "the checkpoint is empty", b""),
     "checkpoint-without-a-final-line-feed": ("the last line has no LF", "the last LF is missing", TEXT[:-1]),
     "checkpoint-with-carriage-returns": ("lines end with CR and LF", "each LF is CR and LF",
@@ -84,6 +84,7 @@ UNSIGNED: Mapping[str, tuple[str, str, bytes]] = {
     "checkpoint-not-utf-8": ("a checkpoint that is not UTF-8", "the origin ends with 0xff",
                                     _text(origin=ORIGIN + b"\xff")),
 }  # fmt: skip
+"""By name: the title, the mutation and the content of a malformed checkpoint without a signature."""
 
 LINE = KEY.line(TEXT)
 OTHER_LINE = OTHER_KEY.line(TEXT)
@@ -95,7 +96,7 @@ def _line_with_bad_base64() -> bytes:
     return LINE.replace(encoded, b"*" + encoded[1:])
 
 
-MALFORMED: Mapping[str, tuple[str, str, bytes]] = {
+MALFORMED_NOTES: Mapping[str, tuple[str, str, bytes]] = {
     "note-without-an-empty-line": ("no empty line precedes the signature", "the empty line is missing", TEXT + LINE),
     "note-with-two-empty-lines": ("two empty lines precede the signature", "a second empty line is added",
                                   TEXT + b"\n\n" + LINE),
@@ -139,7 +140,7 @@ def _with_last_bit_changed(data: bytes) -> bytes:
 SMALLER_CHECKPOINT = checkpoint_of(LINES, 2)
 SAME_NAME_KEY = SigningKey(KEY.name, OTHER_KEY.seed)
 
-SIGNED_BY_ANOTHER: Mapping[str, tuple[str, str, bytes]] = {
+NOT_SIGNED_BY_THE_KEY: Mapping[str, tuple[str, str, bytes]] = {
     "note-unsigned": ("the checkpoint is not signed", "the signature is missing", TEXT),
     "note-signed-by-another-key": ("the checkpoint is signed with another key", "another key signed it",
         OTHER_KEY.signed(TEXT)),
@@ -184,6 +185,7 @@ MISMATCHES: Mapping[str, tuple[str, str, str, bytes]] = {
                                           "the size is 0",
                                           checkpoint_text(0, HASH)),
 }  # fmt: skip
+"""By name: the code, the title, the mutation and the content of a checkpoint that does not match the ledger."""
 
 VALID: Mapping[str, tuple[str, bytes]] = {
     "checkpoint": ("the checkpoint of all three entries", TEXT),
@@ -234,13 +236,13 @@ def cases() -> Iterator[Case]:
         yield _case(name, title, content, requirements=NOTE if name == "note" else CHECKPOINT)
     for name, (title, content) in SIGNED.items():
         yield _case(name, title, content, is_keyed=True, requirements=NOTE)
-    for name, (title, mutation, content) in UNSIGNED.items():
+    for name, (title, mutation, content) in MALFORMED_CHECKPOINTS.items():
         yield _case(name, title, content, code="L506", mutation=mutation, origin="proofs/checkpoint")
-    for name, (title, mutation, content) in MALFORMED.items():
+    for name, (title, mutation, content) in MALFORMED_NOTES.items():
         yield _case(name, title, content, code="L506", mutation=mutation, origin="proofs/note", requirements=NOTE)
     for name, (code, title, mutation, content) in MISMATCHES.items():
         yield _case(name, title, content, code=code, mutation=mutation, origin="proofs/checkpoint")
-    for name, (title, mutation, content) in SIGNED_BY_ANOTHER.items():
+    for name, (title, mutation, content) in NOT_SIGNED_BY_THE_KEY.items():
         yield _case(
             name, title, content, code="L510", mutation=mutation, origin="proofs/note-signed",
             is_keyed=True, requirements=NOTE,

@@ -25,9 +25,7 @@ _MODEL: ManifestPart = {
     "prices": {"input": "1", "cached_input": "0.1", "output": "2"},
 }
 
-
 _ADAPTERS: ManifestPart = {"model": _MODEL, "shell": {"type": "command"}}
-
 
 _AMPLE_BUDGET: ManifestPart = {
     "calls": 9,
@@ -39,12 +37,9 @@ _AMPLE_BUDGET: ManifestPart = {
     "wall": "1h",
 }
 
-
 _AGENTS: ManifestPart = {"writer": {"adapter": "model", "limits": _AMPLE_BUDGET}}
 
-
 _USAGE: ManifestPart = {"input_tokens": 100, "output_tokens": 90}
-
 
 _TWO_CALLS = workflow(
     {
@@ -65,16 +60,12 @@ _TWO_CALLS = workflow(
     policy={"budget": _AMPLE_BUDGET},
 )
 
-
 # Without a task budget, because a task cannot have a larger budget than the run (F602).
 _WITHOUT_TASK_BUDGET = replace(_TWO_CALLS, "plan", "tasks", "do", "budget", to=None)
 
-
 _SCHEMA = '{"type":"integer"}'
 
-
 _FIRST_TEXT = prompt_text("Do it.", answer_with(_SCHEMA))
-
 
 _SECOND_TEXT = prompt_text(
     _FIRST_TEXT,
@@ -83,16 +74,12 @@ _SECOND_TEXT = prompt_text(
     block("answer", "the previous attempt", "0123456789"),
 )
 
-
 # The bytes of the text, plus the bytes of the schema again, plus 256 (RUN-BUDGET-002).
 _FIRST_INPUT = len(_FIRST_TEXT) + len(_SCHEMA) + 256
 
-
 _SECOND_INPUT = len(_SECOND_TEXT) + len(_SCHEMA) + 256
 
-
 _FIRST_USD = f"0.{_FIRST_INPUT + 2 * 100:06d}"
-
 
 _SCOPES: dict[str, tuple[str, ...]] = {
     "run": ("policy", "budget"),
@@ -100,9 +87,7 @@ _SCOPES: dict[str, tuple[str, ...]] = {
     "task": ("plan", "tasks", "do", "budget"),
 }
 
-
 _SCOPE_NAMES = {"run": None, "agent": "writer", "task": "do"}
-
 
 # By amount: the limit in the manifest, the recorded limit, the amount used before the second call, and the least that
 # the second call needs.
@@ -167,9 +152,7 @@ _PARALLEL_CALLS = workflow(
     policy={"budget": {"output_tokens": 150}},
 )
 
-
 _FIRST_ANSWER_PATH = ("script", "answers", 0)
-
 
 _EXCEEDED_RESERVATION = workflow(
     {
@@ -189,7 +172,6 @@ _EXCEEDED_RESERVATION = workflow(
     policy={"budget": {"tokens": 1400}},
 )
 
-
 _PRICED_PROGRAM = workflow(
     {"do": {"agent": "cli", "instruction": "Do it."}},
     [{"output": "12345"}],
@@ -204,7 +186,6 @@ _PRICED_PROGRAM = workflow(
     agents={"cli": {"adapter": "cli"}},
     policy={"budget": {"usd": "1"}},
 )
-
 
 CASES: tuple[Case, ...] = (
     Case(

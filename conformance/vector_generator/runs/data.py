@@ -34,15 +34,11 @@ _FOREACH = workflow(
     policy={"on_failure": "continue"},
 )
 
-
 _ITEMS_PATH = ("script", "answers", 0, "output", "items")
-
 
 _SECOND_ANSWER_PATH = ("script", "answers", 2)
 
-
 _SECOND_FAILS = {"task": "each[1]", "error": {"kind": "exit_status"}, "latency": "20ms"}
-
 
 _TOLERANT = workflow(
     {
@@ -54,7 +50,6 @@ _TOLERANT = workflow(
     policy={"on_failure": "stop"},
     outputs={"all": {"task": "each"}},
 )
-
 
 _ALL_FAIL = workflow(
     {
@@ -96,7 +91,6 @@ _WHEN = workflow(
     policy={"on_failure": "continue"},
 )
 
-
 _PARALLEL = workflow(
     {
         "find": {"agent": "operator", "run": ["make", "find"], "output": {"type": "array"}},
@@ -110,7 +104,6 @@ _PARALLEL = workflow(
     ],
     policy={"max_parallel": 2},
 )
-
 
 CASES: tuple[Case, ...] = (
     Case(

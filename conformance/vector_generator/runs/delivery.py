@@ -31,7 +31,6 @@ _DELIVERY = workflow(
     [{"task": "find", "output": {"list": [1, 2]}}, {"task": "log", "output": "line"}, {"output": "used"}],
 )
 
-
 _CUT = workflow(
     {
         "log": {"agent": "operator", "run": ["make", "log"]},
@@ -46,7 +45,6 @@ _CUT = workflow(
     [{"task": "log", "output": "12345\u00e9789"}, {"output": 1}],
 )
 
-
 _SENSITIVE = workflow(
     {
         "secret": {"agent": "operator", "run": ["make", "secret"], "sensitive": True},
@@ -56,7 +54,6 @@ _SENSITIVE = workflow(
     [{"task": "secret", "output": "value"}, {"output": "value"}],
     outputs={"next": "next", "other": "other"},
 )
-
 
 _MATRIX = workflow(
     {
@@ -82,7 +79,6 @@ _MATRIX = workflow(
 )
 _GERMAN_FAILS = {"task": "say", "contains": "in de", "error": {"kind": "auth"}, "latency": "1s"}
 
-
 _INNER: ManifestPart = {
     "apiVersion": "forum/v1",
     "kind": "Plan",
@@ -92,21 +88,16 @@ _INNER: ManifestPart = {
     "outputs": {"answer": "read"},
 }
 
-
 _CUT_AND_RETRIED = replace(
     replace(_CUT, "script", "answers", 1, to={"task": "use", "attempt": 1, "output": "no"}),
     "policy", "retry", to={"attempts": 2},
 )  # fmt: skip
 
-
 _CUT_TWICE = replace(_CUT_AND_RETRIED, "script", "answers", 2, to={"output": 1})
-
 
 _CUT_BLOCK = block("log", "log", "12345", "truncated: first 5 of 10 bytes ")
 
-
 _SCHEMA_PART = answer_with('{"type":"integer"}')
-
 
 _PROMPT_WITH_FEEDBACK = prompt_text(
     "Use it.",
@@ -122,7 +113,6 @@ _PROMPT_WITH_FEEDBACK = prompt_text(
     block("answer", "the previous attempt", '"no"'),
 )
 
-
 _USES = workflow(
     {
         "part": {"uses": "./inner.json", "with": {"topic": "ledgers"}},
@@ -130,7 +120,6 @@ _USES = workflow(
     },
     [{"task": "read", "output": "read"}, {"output": "sum"}],
 )
-
 
 CASES: tuple[Case, ...] = (
     Case(

@@ -18,12 +18,9 @@ from vector_generator.runs.case import (
 
 _TIERS: ManifestPart = {"model": {"type": "scripted"}, "large": {"type": "scripted"}, "shell": {"type": "command"}}
 
-
 _WRITER: ManifestPart = {"adapters": {"cheap": "model", "frontier": "large"}, "tier": "cheap"}
 
-
 _TEAM: ManifestPart = {**AGENTS, "writer": _WRITER}
-
 
 _ONE_TASK = workflow(
     {
@@ -39,9 +36,7 @@ _ONE_TASK = workflow(
     agents=_TEAM,
 )
 
-
 _RESERVED = {"input_tokens": 262, "output_tokens": 4096}
-
 
 _NO_USAGE = {"input_tokens": 0, "output_tokens": 0}
 
@@ -61,7 +56,6 @@ def _attempt_claims(
 
 _RETRIED_AFTER_BACKOFF = {"timeout": True, "network": True, "tool_failure": True, "exit_status": True,
                  "rate_limited": False, "model_unavailable": False}  # fmt: skip
-
 
 _NOT_RETRIED = {"quota_exhausted": False, "auth": False, "invalid_request": False,
           "content_filter": True, "output_limit": True, "internal": True}  # fmt: skip
@@ -133,7 +127,6 @@ _BACKOFF = workflow(
     ],
 )
 
-
 _BACKOFFS = (
     Backoff("do", 2, 1, 3_000, 10_000),
     Backoff("do", 3, 2, 3_000, 10_000),
@@ -141,7 +134,6 @@ _BACKOFFS = (
     EntryClaim("task.finished", {"attempt": 3}, bodies={"detail": {"retry_after_ms": 10}}),
     EntryClaim("task.finished", {"attempt": 4}, bodies={"detail": {"message": "slow down", "retry_after_ms": 30000}}),
 )
-
 
 CASES: tuple[Case, ...] = (
     Case(

@@ -11,18 +11,14 @@ _MODEL: ManifestPart = {
     "prices": {"input": "1", "cached_input": "0.1", "output": "2"},
 }
 
-
 _ADAPTERS: ManifestPart = {"model": _MODEL, "shell": {"type": "command"}}
-
 
 _SMALL_BUDGET = workflow(
     {"do": {"agent": "operator", "run": ["make", "it"], "budget": {"output_bytes": 8, "wall": "5s"}}},
     [{"output": "12345678", "latency": "5s"}],
 )
 
-
 _FIRST_ANSWER_PATH = ("script", "answers", 0)
-
 
 _AMPLE_WALL_TIME = workflow(
     {
@@ -45,7 +41,6 @@ _AMPLE_WALL_TIME = workflow(
     policy={"budget": {"wall": "1h"}, "dispatch": "eager"},
 )
 
-
 _REQUEST_RATE = workflow(
     {name: {"agent": "writer", "instruction": f"Do {name}."} for name in "abc"},
     [{"output": "done", "latency": "5s", "usage": {"input_tokens": 10, "output_tokens": 20}}],
@@ -54,9 +49,7 @@ _REQUEST_RATE = workflow(
     policy={"rates": {"model": {"requests_per_minute": 2}}, "budget": {"wall": "10m"}},
 )
 
-
 _TOKEN_RATE = replace(_REQUEST_RATE, "policy", "rates", "model", to={"tokens_per_minute": 400})
-
 
 CASES: tuple[Case, ...] = (
     Case(

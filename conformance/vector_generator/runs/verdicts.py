@@ -18,12 +18,9 @@ from vector_generator.runs.case import (
 
 _TIERS: ManifestPart = {"model": {"type": "scripted"}, "large": {"type": "scripted"}, "shell": {"type": "command"}}
 
-
 _WRITER: ManifestPart = {"adapters": {"cheap": "model", "frontier": "large"}, "tier": "cheap"}
 
-
 _TEAM: ManifestPart = {**AGENTS, "writer": _WRITER}
-
 
 _CHECKED = workflow(
     {
@@ -44,7 +41,6 @@ _CHECKED = workflow(
     adapters=_TIERS,
     agents=_TEAM,
 )
-
 
 _REASON = "the value does not satisfy 'minimum': 10"
 
@@ -75,7 +71,6 @@ _ESCALATION_CLAIMS: tuple[Claim, ...] = (
     Count(0, "verdict.asked"),
 )
 
-
 _REPEATED = workflow(
     {
         "do": {
@@ -88,7 +83,6 @@ _REPEATED = workflow(
     },
     [{"attempt": 1, "output": 1}, {"attempt": 2, "output": 2}, {"output": 30}],
 )
-
 
 _JUDGED = workflow(
     {
@@ -105,7 +99,6 @@ _JUDGED = workflow(
         {"agent": "critic", "output": {"verdict": "pass", "reason": "good", "more": 1}},
     ],
 )
-
 
 _NO_VERDICT = "the answer must have `verdict` (`pass` or `fail`) and `reason` (a string)"
 _NO_VERDICT_CLAIM = EntryClaim(
@@ -130,7 +123,6 @@ _COMMAND_CHECK = workflow(
     },
     [{"check": "command", "output": "all good"}, {"output": "made"}],
 )
-
 
 CASES: tuple[Case, ...] = (
     Case(
