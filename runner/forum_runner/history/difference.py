@@ -55,7 +55,8 @@ class RunDifference:
 
     @property
     def has_same_plan(self) -> bool:
-        return _plan_of(self.left) == _plan_of(self.right)
+        left, right = (text(run.opened.data, "wave_plan") if run.opened else None for run in (self.left, self.right))
+        return left == right
 
     @property
     def is_empty(self) -> bool:
@@ -137,10 +138,6 @@ def _subject_of(entry: ReadEntry) -> str | None:
     if entry.kind == "answer.given":
         return f"output {text(entry.data, 'output')}"
     return f"task {entry.task}" if entry.task is not None else "run"
-
-
-def _plan_of(history: RunHistory) -> str | None:
-    return text(history.opened.data, "wave_plan") if history.opened else None
 
 
 def _mark(entry: ReadEntry) -> bytes:

@@ -34,24 +34,18 @@ if TYPE_CHECKING:
     from forum_runner.ledger.writer import LedgerBrokenError as LedgerBrokenError
     from forum_runner.ledger.writer import LedgerWriter as LedgerWriter
 
-_MODULE_OF = {
-    "Body": "body",
-    "DamagedLedgerError": "verification.report",
-    "Durability": "files",
-    "EntryError": "entry",
-    "GroupCommit": "group_commit",
-    "LedgerBrokenError": "writer",
-    "LedgerBusyError": "files",
-    "LedgerSource": "source",
-    "LedgerWriter": "writer",
-    "VerifyRequest": "verification.verifier",
-    "Verdict": "verification.report",
-    "VerifyReport": "verification.report",
-    "create_ledger": "begin",
-    "ledger_at": "source",
-    "open_ledger": "begin",
-    "verify": "verification.verifier",
+_NAMES_BY_MODULE = {
+    "begin": ("create_ledger", "open_ledger"),
+    "body": ("Body",),
+    "entry": ("EntryError",),
+    "files": ("Durability", "LedgerBusyError"),
+    "group_commit": ("GroupCommit",),
+    "source": ("LedgerSource", "ledger_at"),
+    "verification.report": ("DamagedLedgerError", "Verdict", "VerifyReport"),
+    "verification.verifier": ("VerifyRequest", "verify"),
+    "writer": ("LedgerBrokenError", "LedgerWriter"),
 }
+_MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 __all__ = sorted(_MODULE_OF)
 
 

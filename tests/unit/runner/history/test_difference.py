@@ -95,7 +95,7 @@ def test_different_plans_are_reported_separately() -> None:
 
 
 def changed_bodies(example: ExampleRun, change: Callable[[Body], Body], kind: str | None = None) -> list[Entry]:
-    """The entries with other bodies; with a kind, only those of that kind differ."""
+    """The entries with changed bodies. With a kind, only entries of that kind are changed."""
 
     def reference(old: dict[str, Any]) -> dict[str, Any]:
         return change(example.bodies[old["digest"]]).reference
@@ -118,7 +118,7 @@ def test_salted_bodies_are_counted_and_not_compared_by_digest() -> None:
     assert difference.salted == 2 * salted
 
 
-def test_a_salted_body_of_another_length_is_a_difference() -> None:
+def test_a_salted_body_of_a_different_length_is_a_difference() -> None:
     example = EXAMPLES["redacted"]()
     longer = changed_bodies(example, lambda body: replace(body, content=body.content + b"!"), "edge.delivered")
 

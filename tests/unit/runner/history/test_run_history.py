@@ -191,18 +191,18 @@ def test_a_task_is_retried_after_a_failure_until_an_attempt_succeeds() -> None:
     example.wave()
     states = []
 
-    def note() -> None:
+    def record_state() -> None:
         task = history_of(example.entries).tasks["draft"]
         states.append((task.is_retried, task.is_working))
 
     example.start("draft")
-    note()
+    record_state()
     example.fail("draft", "rate_limited")
-    note()
+    record_state()
     example.start("draft")
-    note()
+    record_state()
     example.finish("draft", {"title": "one"})
-    note()
+    record_state()
 
     assert states == [(False, True), (True, False), (True, True), (False, False)]
 

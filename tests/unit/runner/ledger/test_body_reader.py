@@ -1,4 +1,4 @@
-"""Reading single bodies from an archive, also if several members have the same name."""
+"""Reading single bodies from an archive, even if several members have the same name."""
 
 from io import BytesIO
 from pathlib import Path
@@ -20,8 +20,8 @@ NAMES = {PLAIN: f"sha256/{PLAIN.digest}", SALTED: f"salted/{SALTED.digest}"}
 def read(body: Body, *contents: bytes) -> bytes | None:
     """Read a body from an archive with these members of its name, each followed by an unrelated member."""
     other = Body(b"other")
-    between = member_bytes(*other.member)
-    archive = b"".join(member_bytes(NAMES[body], content) + between for content in contents)
+    unrelated = member_bytes(*other.member)
+    archive = b"".join(member_bytes(NAMES[body], content) + unrelated for content in contents)
     return BodyReader(BytesIO(archive)).read(body_reference(body.reference))
 
 
@@ -45,7 +45,7 @@ def test_the_reader_keeps_one_offset_per_member_of_a_valid_archive(tmp_path: Pat
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")
-def test_a_corrupt_wave_plan_member_before_the_intact_one_does_not_prevent_replay(tmp_path: Path) -> None:
+def test_a_corrupt_wave_plan_member_before_the_intact_one_does_not_prevent_level_4(tmp_path: Path) -> None:
     run = LEDGERS["two_waves"](tmp_path / "run")
     archive = (run / "bodies.tar").read_bytes()
     plan = (run / "wave-plan.json").read_bytes()

@@ -1,4 +1,4 @@
-"""Level 1: the fast decoder and the rules must agree."""
+"""Level 1: the rules for single lines, as `check_line` applies them."""
 
 import json
 from typing import Any
@@ -11,11 +11,11 @@ from forum_runner.ledger.verification.report import Violation
 from ledgers.example_run import ExampleRun
 
 
-def line_with(**changed: Any) -> bytes:
+def line_with(**members: Any) -> bytes:
     example = ExampleRun()
     example.add("x-note", {"text": "a"})
     entry = json.loads(example.lines()[-1])
-    return json.dumps({**entry, **changed}, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps({**entry, **members}, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def code_of(line: bytes) -> str | None:
@@ -29,7 +29,7 @@ def code_of(line: bytes) -> str | None:
 @pytest.mark.requirement("LEDGER-ENTRY-001")
 @pytest.mark.parametrize("member", ["v", "run", "seq", "at", "actor", "kind", "causes", "data", "bodies", "prev"])
 @pytest.mark.parametrize("value", [None, True, 5, "text", [], {}, [1], {"a": 1}])
-def test_a_member_of_another_type_is_a_finding_and_not_a_crash(member: str, value: Any) -> None:
+def test_a_member_of_the_wrong_type_is_a_finding_and_not_a_crash(member: str, value: Any) -> None:
     allowed = {("seq", 5), ("causes", "[]"), ("causes", "[1]"), ("data", "{}"), ("data", "{'a': 1}"), ("bodies", "{}")}
 
     code = code_of(line_with(**{member: value}))

@@ -77,9 +77,9 @@ def test_a_malformed_checkpoint_is_rejected_with_a_reason(text: str, reason: str
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001")
 @given(st.integers(0, len(TEXT) - 1), st.integers(0, 255))
-def test_a_changed_byte_is_malformed_or_another_checkpoint(at: int, byte: int) -> None:
+def test_a_changed_byte_is_malformed_or_a_different_checkpoint(offset: int, byte: int) -> None:
     data = TEXT.encode()
-    changed = data[:at] + bytes([byte]) + data[at + 1 :]
+    changed = data[:offset] + bytes([byte]) + data[offset + 1 :]
 
     opened = open_checkpoint(changed, None)
 

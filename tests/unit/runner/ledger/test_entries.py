@@ -13,9 +13,9 @@ from forum_runner.model import Tier
 from forum_runner.resources import schema
 
 SCHEMA = schema("entry")
-NOTES = ("title", "description", "examples", "default", "$schema", "$defs")
+ANNOTATIONS = ("title", "description", "examples", "default", "$schema", "$defs")
 # Rules about several members: a differential test checks that both sides apply the same ones.
-RULES = ("if", "then", "else", "allOf", "dependentRequired")
+CONDITIONS = ("if", "then", "else", "allOf", "dependentRequired")
 
 
 def normalize(rule: Any, definitions: Mapping[str, Any]) -> Any:
@@ -26,7 +26,7 @@ def normalize(rule: Any, definitions: Mapping[str, Any]) -> Any:
         return normalize(definitions[rule["$ref"].removeprefix("#/$defs/")], definitions)
     if "enum" in rule or "const" in rule:
         return set(rule.get("enum", [rule.get("const")])) - {None}
-    normalized = {key: value for key, value in rule.items() if key not in (*NOTES, *RULES)}
+    normalized = {key: value for key, value in rule.items() if key not in (*ANNOTATIONS, *CONDITIONS)}
     if "properties" in normalized:
         normalized["properties"] = {
             name: normalize(part, definitions) for name, part in normalized["properties"].items()
@@ -38,7 +38,7 @@ def normalize(rule: Any, definitions: Mapping[str, Any]) -> Any:
     return normalized
 
 
-def of_class(cls: Any) -> Any:
+def generated_schema(cls: Any) -> Any:
     generated = msgspec.json.schema(cls)
     return normalize(generated, generated.get("$defs", {}))
 
@@ -53,7 +53,7 @@ def test_the_kinds_match_the_schema() -> None:
 def test_the_data_members_of_each_kind_match_the_schema(kind: str) -> None:
     expected = normalize(SCHEMA["$defs"][kind]["properties"]["data"], SCHEMA["$defs"])
 
-    assert of_class(KINDS[kind]) == expected
+    assert generated_schema(KINDS[kind]) == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -66,7 +66,7 @@ def test_the_bodies_of_each_kind_match_the_schema(kind: str) -> None:
 
 def test_the_members_of_an_entry_match_the_schema() -> None:
     expected = normalize(SCHEMA, SCHEMA["$defs"])
-    generated = of_class(Entry[dict[str, Any]])
+    generated = generated_schema(Entry[dict[str, Any]])
     # msgspec omits that a key is a string, because JSON implies it.
     generated["properties"]["bodies"]["propertyNames"]["type"] = "string"
 

@@ -28,7 +28,7 @@ HASHES = [HASH, HASH.upper(), HASH[1:], f"{HASH}0", f"{HASH[1:]} ", f"{HASH[2:]}
 WORDS = (
     "a x-note task.lost task.unknown runner agent:a person: cheap ok error passed none agent schema run live imported"
 )
-ODD = ["", "a b", "a\n", "é", "\U0001f600", "\x7f", '"', "\\", "l" * 64, "l" * 65, "l" * 257, "l" * 4097]
+UNUSUAL_TEXTS = ["", "a b", "a\n", "é", "\U0001f600", "\x7f", '"', "\\", "l" * 64, "l" * 65, "l" * 257, "l" * 4097]
 TIMES = [
     "2026-11-15T09:00:00.123456Z",
     "2026-13-15T09:00:00.123456Z",
@@ -38,7 +38,7 @@ TIMES = [
 IDS = ["01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f", "01936b2e-4d10-4a3c-9f00-2b8e6c1d4e5f", "text/plain", "Text/plain"]
 LISTS: list[Any] = [[], [0], [1, 0], [0, 0], ["a"], {}, {"a": 1}, BODY]
 BODIES = [{**BODY, "salted": salted} for salted in (True, False, None)]
-VALUES = [None, True, False, *NUMBERS, *HASHES, *WORDS.split(), *ODD, *TIMES, *IDS, *LISTS, *BODIES]
+VALUES = [None, True, False, *NUMBERS, *HASHES, *WORDS.split(), *UNUSUAL_TEXTS, *TIMES, *IDS, *LISTS, *BODIES]
 NAMES = ["task", "error", "reason", "output", "prompt", "detail", "salted", "a", "B", "é", "wave_plan", "notice"]
 
 

@@ -33,7 +33,7 @@ def members(run_dir: Path) -> list[tuple[str, bytes]]:
     return found
 
 
-def filled(sizes: Iterable[int]) -> list[bytes]:
+def contents_of(sizes: Iterable[int]) -> list[bytes]:
     return [bytes([number]) * size for number, size in enumerate(sizes, 1)]
 
 
@@ -60,7 +60,7 @@ def test_the_parts_of_a_member_do_not_copy_its_body(size: int, salt: bytes) -> N
 def test_large_and_small_bodies_of_one_commit_are_stored_in_order(
     run_dir: Path, *, is_sensitive: bool, ends_with_a_large_body: bool
 ) -> None:
-    contents = filled([10, SIZES[2], SIZES[4], 0, 512, SIZES[5], *([] if ends_with_a_large_body else [700])])
+    contents = contents_of([10, SIZES[2], SIZES[4], 0, 512, SIZES[5], *([] if ends_with_a_large_body else [700])])
 
     with create_ledger(run_dir) as ledger:
         for content in contents:
@@ -74,7 +74,7 @@ def test_large_and_small_bodies_of_one_commit_are_stored_in_order(
 
 
 def test_a_large_body_overwrites_the_end_marker_of_a_sealed_archive(run_dir: Path) -> None:
-    first, second = filled([LARGE_BYTES + 1, LARGE_BYTES + 2])
+    first, second = contents_of([LARGE_BYTES + 1, LARGE_BYTES + 2])
     with create_ledger(run_dir) as ledger:
         ledger.append("x-body", bodies={"body": Body(first)})
         ledger.seal("passed")
@@ -89,7 +89,7 @@ def test_a_large_body_overwrites_the_end_marker_of_a_sealed_archive(run_dir: Pat
 
 
 def test_a_large_body_added_again_after_its_redaction_is_salted(run_dir: Path) -> None:
-    content = filled([LARGE_BYTES + 1])[0]
+    content = contents_of([LARGE_BYTES + 1])[0]
 
     with create_ledger(run_dir) as ledger:
         seq = ledger.append("x-body", bodies={"body": Body(content)})
@@ -105,7 +105,7 @@ def test_a_large_body_added_again_after_its_redaction_is_salted(run_dir: Path) -
 
 
 def test_a_short_write_is_continued(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    contents = filled([10, 2 * LARGE_BYTES, 700])
+    contents = contents_of([10, 2 * LARGE_BYTES, 700])
     pwrite = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda file, data, at: pwrite(file, memoryview(data)[:100_000], at))
 

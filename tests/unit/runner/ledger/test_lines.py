@@ -34,7 +34,7 @@ def test_empty_input_has_no_lines_and_a_single_lf_has_one() -> None:
     assert read(b"\n") == ([b""], b"")
 
 
-def test_a_line_of_a_megabyte_is_returned_whole() -> None:
+def test_a_line_of_a_megabyte_is_returned_completely() -> None:
     line = b"x" * 1_000_000
 
     assert read(line + b"\nafter\n") == ([line, b"after"], b"")

@@ -90,7 +90,7 @@ def test_the_example_in_the_rfc_has_the_documented_path() -> None:
 
 
 def mutants(path: Path) -> list[Path]:
-    """Change, drop or double each hash, swap neighbours, and add a hash at either end."""
+    """Change, drop or double each hash, swap neighbors, and add a hash at either end."""
     other = bytes(32)
     changed = [(*path[:at], bytes([path[at][0] ^ 1]) + path[at][1:], *path[at + 1 :]) for at in range(len(path))]
     dropped = [path[:at] + path[at + 1 :] for at in range(len(path))]

@@ -95,7 +95,7 @@ def test_a_signature_with_one_changed_bit_is_invalid(bit: int) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 63, 65])
-def test_a_signature_of_another_length_is_invalid(length: int) -> None:
+def test_a_signature_of_the_wrong_length_is_invalid(length: int) -> None:
     assert not VerifierKey.parse(PUBLIC).verifies(bytes(length), TEXT)
 
 

@@ -1,4 +1,4 @@
-"""What a reader accepts as an entry."""
+"""Which lines reports accept as entries."""
 
 import json
 from typing import Any
@@ -61,7 +61,7 @@ def test_an_entry_with_extra_members_is_read() -> None:
         {"data": {"deep": nested(63)}},
     ],
 )
-def test_a_line_with_a_member_of_another_type_is_not_an_entry(members: dict[str, Any]) -> None:
+def test_a_line_with_a_member_of_the_wrong_type_is_not_an_entry(members: dict[str, Any]) -> None:
     assert read_entry(line(**members)) is None
 
 
@@ -85,7 +85,7 @@ def test_a_line_too_long_for_memory_is_not_an_entry() -> None:
     assert read_entry(LongLine(line())) is None
 
 
-def test_values_of_another_type_are_treated_as_missing() -> None:
+def test_values_of_the_wrong_type_are_treated_as_missing() -> None:
     data = {"text": 1, "amount": "2", "negative": -1, "flag": True, "part": [], "parts": [{"a": 1}, 2, {}]}
 
     assert text(data, "text") is None

@@ -109,7 +109,7 @@ def test_a_redacted_body_is_gone_and_the_ledger_is_valid(sealed: Path, body: str
     before = (sealed / "bodies.tar").read_bytes()
 
     with open_ledger(sealed) as ledger:
-        ledger.redact(2, body, "asked for by its owner", actor="person:ann")
+        ledger.redact(2, body, "requested by its owner", actor="person:ann")
 
     after = (sealed / "bodies.tar").read_bytes()
     report = verify(sealed)

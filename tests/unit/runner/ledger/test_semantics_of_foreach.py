@@ -17,17 +17,17 @@ from ledgers.plans import plan_of
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-006")
 def test_items_are_read_once_for_all_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[BodyReference] = []
+    bodies_read: list[BodyReference] = []
 
-    def count(state: CheckedRun, body: BodyReference) -> list[Any] | None:
-        read.append(body)
-        return read_items(state, body)
+    def read_and_count(run: CheckedRun, body: BodyReference) -> list[Any] | None:
+        bodies_read.append(body)
+        return read_items(run, body)
 
-    monkeypatch.setattr("forum_runner.ledger.semantics.begin_rules.read_items", count)
+    monkeypatch.setattr("forum_runner.ledger.semantics.begin_rules.read_items", read_and_count)
 
     assert not verify(ledger_at(LEDGERS["eager_foreach"](tmp_path / "run"))).codes
-    kinds = (tmp_path / "run" / "ledger.jsonl").read_text().count('"kind":"task.expanded"')
-    assert len(read) == kinds > 0
+    expansions = (tmp_path / "run" / "ledger.jsonl").read_text().count('"kind":"task.expanded"')
+    assert len(bodies_read) == expansions > 0
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-006")
@@ -36,17 +36,17 @@ def test_items_must_be_a_canonical_list_regardless_of_the_body_type(
     content: bytes, expected: tuple[str, ...], tmp_path: Path
 ) -> None:
     example = EXAMPLES["eager_foreach"]()
-    at = next(seq for seq, entry in enumerate(example.entries) if entry["data"].get("task") == "fix")
+    fix_seq = next(seq for seq, entry in enumerate(example.entries) if entry["data"].get("task") == "fix")
     items = Body(content)
     example.bodies[items.digest] = items
-    example.entries[at]["bodies"] = {"items": items.reference}
+    example.entries[fix_seq]["bodies"] = {"items": items.reference}
 
-    assert example.entries[at]["kind"] == "task.expanded"
+    assert example.entries[fix_seq]["kind"] == "task.expanded"
     assert verify(ledger_at(example.write(tmp_path / "run"))).codes == expected
 
 
-def ended(instances: list[str], end: str) -> ExampleRun:
-    """End `fix`, which may fail, after its instances. An instance whose state starts with `-` made no attempt."""
+def run_with_instances(instances: list[str], end: str) -> ExampleRun:
+    """A run that ends `fix`, which may fail, after its instances. A state that starts with `-` means no attempt."""
     example = ExampleRun(plan_of("eager_foreach"))
     example.do("find", {"items": [*range(len(instances))], "why": None})
     example.expand("fix")
@@ -80,7 +80,7 @@ def ended(instances: list[str], end: str) -> ExampleRun:
 def test_a_task_must_end_tolerated_if_all_its_instances_are_tolerated(
     instances: list[str], allowed: set[str], end: str, tmp_path: Path
 ) -> None:
-    example = ended(instances, end)
+    example = run_with_instances(instances, end)
 
     codes = verify(ledger_at(example.write(tmp_path / "run"))).codes
 

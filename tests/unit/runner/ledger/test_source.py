@@ -16,9 +16,9 @@ SECOND = "01936b2e-ffff-7a3c-9f00-2b8e6c1d4e5f"
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
     for run in (FIRST, SECOND):
-        folder = tmp_path / "runs" / run
-        folder.mkdir(parents=True)
-        (folder / "ledger.jsonl").write_bytes(run.encode() + b"\n")
+        directory = tmp_path / "runs" / run
+        directory.mkdir(parents=True)
+        (directory / "ledger.jsonl").write_bytes(run.encode() + b"\n")
     return tmp_path / "runs"
 
 
@@ -77,7 +77,7 @@ def test_a_missing_run_is_reported(runs: Path) -> None:
     assert error_for("a\0b", runs) == "no file, directory or run 'a\0b'"
 
 
-def test_a_folder_without_a_ledger_is_rejected(tmp_path: Path) -> None:
+def test_a_directory_without_a_ledger_is_rejected(tmp_path: Path) -> None:
     assert error_for(tmp_path, tmp_path) == f"no ledger.jsonl in '{tmp_path}'"
 
     (tmp_path / "ledger.jsonl").mkdir()

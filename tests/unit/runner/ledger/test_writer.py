@@ -118,7 +118,7 @@ def test_data_that_cannot_be_read_back_is_rejected_and_changes_nothing(
     assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
-def test_data_nested_too_deep_is_rejected(run_dir: Path) -> None:
+def test_data_nested_too_deeply_is_rejected(run_dir: Path) -> None:
     def nested(depth: int) -> Any:
         return [] if depth == 1 else [nested(depth - 1)]
 
