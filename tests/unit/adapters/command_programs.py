@@ -15,7 +15,7 @@ from typing import Any
 from forum_adapters.base import Attempt, Limits, Prompt, Reply, Site
 from forum_adapters.command import CommandAdapter
 
-# Only keeps a defect from hanging the test run. It decides no test.
+# Prevents a defect from hanging the test run. No result depends on it.
 PATIENCE_S = 60
 TIMEOUT_MS = PATIENCE_S * 1000
 
@@ -87,15 +87,15 @@ def new_mark() -> str:
     return f"mark-{uuid.uuid4().hex}"
 
 
-def running(mark: str) -> list[int]:
-    """Return the running processes with that argument."""
-    found = []
+def running_processes(mark: str) -> list[int]:
+    """Return the ids of the running processes with that argument."""
+    pids = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with suppress(OSError):
                 if mark.encode() in (folder / "cmdline").read_bytes():
-                    found.append(int(folder.name))
-    return found
+                    pids.append(int(folder.name))
+    return pids
 
 
 async def wait_for_file(path: Path) -> None:
@@ -107,6 +107,6 @@ async def wait_for_file(path: Path) -> None:
 
 def wait_until_ended(mark: str) -> None:
     deadline_s = time.monotonic() + PATIENCE_S
-    while running(mark):
-        assert time.monotonic() < deadline_s, f"still running: {running(mark)}"
+    while running_processes(mark):
+        assert time.monotonic() < deadline_s, f"still running: {running_processes(mark)}"
         time.sleep(0.01)

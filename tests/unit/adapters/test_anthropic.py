@@ -14,24 +14,24 @@ from servers.http_bytes import chunked, json_response
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}
 
 
-def sent(prompt: Prompt, **settings: Any) -> dict[str, Any]:
+def sent_request(prompt: Prompt, **settings: Any) -> dict[str, Any]:
     with FaultyServer() as server:
         ask_at(Format.ANTHROPIC, server.base_url, attempt(prompt), **settings)
-    (received,) = server.requests
-    assert (received.method, received.path) == ("POST", "/v1/messages")
-    document: dict[str, Any] = received.document
+    (request,) = server.requests
+    assert (request.method, request.path) == ("POST", "/v1/messages")
+    document: dict[str, Any] = request.document
     return document
 
 
-def answered(**fields: Any) -> Reply:
+def reply_to_document(**fields: Any) -> Reply:
     document = {"type": "message", "model": "m", "content": [], "stop_reason": "end_turn", **fields}
     with FaultyServer() as server:
         server.will(does(json_response(200, document)))
         return ask_at(Format.ANTHROPIC, server.base_url, stream=False)
 
 
-def streamed(*documents: dict[str, Any]) -> Reply:
-    """Send these events between the start and the end of an answer."""
+def reply_to_stream(*documents: dict[str, Any]) -> Reply:
+    """Return the reply to a stream with these events between the start and the end of an answer."""
     first, *_, end, stop = streamed_answer(Format.ANTHROPIC, ModelAnswer())
     events = [first, *(event(document, document["type"]) for document in documents), end, stop]
     with FaultyServer() as server:
@@ -39,8 +39,8 @@ def streamed(*documents: dict[str, Any]) -> Reply:
         return ask_at(Format.ANTHROPIC, server.base_url)
 
 
-def test_a_request_with_every_field() -> None:
-    body = sent(Prompt(system="Be brief.", text="Hi \ud800", output_schema=SCHEMA), temperature=0.5)
+def test_a_request_contains_every_field_that_is_set() -> None:
+    body = sent_request(Prompt(system="Be brief.", text="Hi \ud800", output_schema=SCHEMA), temperature=0.5)
 
     assert body == {
         "model": "small",
@@ -54,7 +54,7 @@ def test_a_request_with_every_field() -> None:
 
 
 def test_a_request_contains_only_fields_that_are_set() -> None:
-    body = sent(Prompt(text="Hi"), stream=False)
+    body = sent_request(Prompt(text="Hi"), stream=False)
 
     assert body == {
         "model": "small",
@@ -65,7 +65,7 @@ def test_a_request_contains_only_fields_that_are_set() -> None:
 
 
 def test_the_schema_can_be_left_out_of_the_request() -> None:
-    assert "output_config" not in sent(Prompt(text="Hi", output_schema=SCHEMA), structured_output="prompt")
+    assert "output_config" not in sent_request(Prompt(text="Hi", output_schema=SCHEMA), structured_output="prompt")
 
 
 def test_only_text_blocks_are_part_of_the_answer() -> None:
@@ -75,11 +75,11 @@ def test_only_text_blocks_are_part_of_the_answer() -> None:
         {"type": "text", "text": ", no"},
     ]
 
-    assert answered(content=blocks).content == b"yes, no"
+    assert reply_to_document(content=blocks).content == b"yes, no"
 
 
 def test_only_text_deltas_are_part_of_the_answer() -> None:
-    reply = streamed(
+    reply = reply_to_stream(
         {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "h"}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "m"}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "x"}},
@@ -104,7 +104,7 @@ def test_only_text_deltas_are_part_of_the_answer() -> None:
     ],
 )
 def test_a_field_of_the_wrong_type_is_a_network_error(fields: dict[str, Any], field: str) -> None:
-    reply = answered(**fields)
+    reply = reply_to_document(**fields)
 
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.NETWORK
@@ -122,14 +122,14 @@ def test_a_field_of_the_wrong_type_is_a_network_error(fields: dict[str, Any], fi
     ],
 )
 def test_an_event_of_the_wrong_shape_is_a_network_error(document: dict[str, Any]) -> None:
-    reply = streamed(document)
+    reply = reply_to_stream(document)
 
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.NETWORK
 
 
 def test_an_answer_without_a_stop_reason_is_malformed() -> None:
-    reply = answered(content=[{"type": "text", "text": "yes"}], stop_reason=None)
+    reply = reply_to_document(content=[{"type": "text", "text": "yes"}], stop_reason=None)
 
     assert reply.failure == Failure(ErrorKind.MALFORMED, "the answer has no finish reason")
     assert reply.content == b"yes"
@@ -155,7 +155,7 @@ def test_cached_tokens_are_added_to_the_input_tokens(counts: dict[str, Any], usa
 
 
 def test_a_null_does_not_replace_a_count() -> None:
-    reply = streamed(
+    reply = reply_to_stream(
         {"type": "content_block_start", "content_block": {"type": "text", "text": "yes"}},
         {"type": "message_delta", "delta": {}, "usage": {"input_tokens": None, "output_tokens": 3}},
     )

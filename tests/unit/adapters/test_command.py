@@ -20,7 +20,7 @@ def executable_of(path: str) -> Executable:
     return Executable(str(real), hashlib.sha256(real.read_bytes()).hexdigest())
 
 
-def script(path: Path, text: str) -> Path:
+def write_script(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
     return path
@@ -76,7 +76,7 @@ def test_stdin_is_passed_completely() -> None:
     assert (reply.content, reply.failure) == (stdin, None)
 
 
-def test_empty_stdin_ends_at_once() -> None:
+def test_empty_stdin_ends_immediately() -> None:
     assert reply_to(attempt(*shell("cat; echo over"))).content == b"over\n"
 
 
@@ -96,7 +96,7 @@ def test_a_program_may_write_a_lot_before_it_reads() -> None:
     assert reply.content == b"x" * 3_000_000 + stdin
 
 
-def test_fifty_programs_run_at_once_each_with_its_own_reply() -> None:
+def test_fifty_programs_run_concurrently_and_each_has_its_own_reply() -> None:
     async def ask_all() -> list[Reply]:
         adapter = CommandAdapter("shell", WITH_PATH)
         calls = [adapter.answer(attempt(*shell(f"cat; exit {n}"), stdin=b"%d" % n)) for n in range(50)]
@@ -131,15 +131,15 @@ def test_the_environment_has_the_requested_variables_that_are_allowed_and_set(
     assert set(reply.content.splitlines()) == expected
 
 
-def test_a_program_inherits_only_its_three_standard_files() -> None:
+def test_a_program_inherits_only_the_three_standard_streams() -> None:
     code = """
 import os
-for file in range(1024):
+for fd in range(1024):
     try:
-        os.fstat(file)
+        os.fstat(fd)
     except OSError:
         continue
-    print(file)
+    print(fd)
 """
 
     assert reply_to(attempt(*python(code))).content.split() == [b"0", b"1", b"2"]
@@ -175,11 +175,11 @@ def test_no_file_stays_open_after_an_attempt(tmp_path: Path) -> None:
         requests = [
             attempt("true", stdin=b"x" * 100_000),
             attempt("no-such-program"),
-            attempt(str(script(tmp_path / "broken", "#!/no/such/interpreter\n"))),
+            attempt(str(write_script(tmp_path / "broken", "#!/no/such/interpreter\n"))),
             attempt("yes", max_output_bytes=10),
             attempt("sleep", "600", timeout_ms=1),
         ]
-        # The first round opens files that the adapter keeps: of its keeper, a warden, and the event loop's thread.
+        # The first round opens files that stay open: those of the keeper, a warden and the event loop's thread.
         counts = []
         for _ in range(3):
             for request in requests:

@@ -1,4 +1,4 @@
-"""A final time limit is never exceeded: it includes ending the program and its leftover processes."""
+"""A final time limit is never exceeded: it includes the time to terminate the program and its leftover processes."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ from unit.adapters.command_programs import (
     new_mark,
     reply_to,
     reply_while_stdout_is_held,
-    running,
+    running_processes,
     shell,
     wait_for_file,
 )
@@ -37,7 +37,7 @@ def long_grace_periods(monkeypatch: pytest.MonkeyPatch) -> None:
     ("timeout_ms", "reserved_ms"),
     [(1, 1), (300, 30), (1_000, 100), (10_000, 100), (30_000, 300), (50_000, 500), (3_600_000, 500)],
 )
-def test_at_most_a_tenth_and_half_a_second_are_reserved_for_ending(timeout_ms: int, reserved_ms: int) -> None:
+def test_at_most_a_tenth_and_half_a_second_are_reserved_for_termination(timeout_ms: int, reserved_ms: int) -> None:
     assert shutdown_reserve_ms(Limits(timeout_ms, 0, is_final=True)) == reserved_ms
 
 
@@ -59,7 +59,7 @@ def test_a_program_that_ignores_sigterm_is_killed_before_its_grace_period_ends(t
 
     assert reply.failure is not None
     assert (reply.failure.kind, reply.exit_status) == (ErrorKind.TIMEOUT, -signal.SIGKILL)
-    assert running(mark) == []
+    assert running_processes(mark) == []
 
 
 def test_a_cancelled_program_is_killed_at_the_time_limit(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_cancelled_program_is_killed_at_the_time_limit(tmp_path: Path) -> None
     reply = asyncio.run(ask())
 
     assert reply.exit_status == -signal.SIGKILL
-    assert running(request.prompt.argv[-1]) == []
+    assert running_processes(request.prompt.argv[-1]) == []
 
 
 def replies_in_turn(*requests: Attempt) -> list[Reply]:
@@ -91,8 +91,8 @@ def replies_in_turn(*requests: Attempt) -> list[Reply]:
     return asyncio.run(ask())
 
 
-def test_leftover_processes_are_ended_within_the_time_and_are_not_a_failure(tmp_path: Path) -> None:
-    """The order to end them does not reach the next program."""
+def test_leftover_processes_are_terminated_within_the_time_and_are_not_a_failure(tmp_path: Path) -> None:
+    """The request to terminate them does not affect the next program."""
     mark = new_mark()
     script = f"({IGNORES_SIGTERM}) & while [ ! -e ready ]; do sleep 0.01; done; echo over"
     first = attempt(*shell(script, mark), workspace=tmp_path, timeout_ms=3_000, is_final=True)
@@ -100,7 +100,7 @@ def test_leftover_processes_are_ended_within_the_time_and_are_not_a_failure(tmp_
     first_reply, next_reply = replies_in_turn(first, attempt("echo", "next"))
 
     assert (first_reply.failure, first_reply.exit_status, first_reply.content) == (None, 0, b"over\n")
-    assert running(mark) == []
+    assert running_processes(mark) == []
     assert (next_reply.failure, next_reply.content) == (None, b"next\n")
 
 

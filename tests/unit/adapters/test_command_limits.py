@@ -28,7 +28,7 @@ def test_one_byte_over_the_limit_is_a_failure_that_keeps_the_first_bytes() -> No
     assert reply.content == bytes(1000)
 
 
-def test_a_program_that_never_stops_writing_is_ended_at_the_limit() -> None:
+def test_a_program_that_never_stops_writing_is_terminated_at_the_limit() -> None:
     mark = new_mark()
 
     reply = reply_to(attempt("yes", mark, max_output_bytes=100))
@@ -38,7 +38,7 @@ def test_a_program_that_never_stops_writing_is_ended_at_the_limit() -> None:
     wait_until_ended(mark)
 
 
-def test_a_program_that_takes_too_long_is_ended_and_its_output_is_kept() -> None:
+def test_a_program_that_takes_too_long_is_terminated_and_its_output_is_kept() -> None:
     mark = new_mark()
 
     reply = reply_to(attempt(*shell("echo so far; sleep 600", mark), timeout_ms=500))
@@ -80,7 +80,7 @@ def test_the_first_exceeded_limit_is_the_failure() -> None:
     assert len(reply.content) <= 10
 
 
-def test_a_stopped_program_gets_sigterm_too() -> None:
+def test_a_stopped_program_also_receives_sigterm() -> None:
     reply = reply_to(attempt(*shell("echo x; kill -STOP $$"), max_output_bytes=0))
 
     assert reply.exit_status == -15
@@ -106,43 +106,43 @@ def test_a_long_stderr_is_cut_in_the_middle_and_is_not_a_failure() -> None:
 @pytest.mark.parametrize("total", [0, 1, 9, 10, 19, 20, 21, 50, 1000])
 def test_kept_bytes_do_not_depend_on_the_chunk_size(size: int, total: int) -> None:
     written = bytes(n % 251 for n in range(total))
-    first, edges = FirstBytes(10), FirstAndLastBytes(10)
+    first, first_and_last = FirstBytes(10), FirstAndLastBytes(10)
 
     for start in range(0, total, size):
         first.feed(written[start : start + size])
-        edges.feed(written[start : start + size])
+        first_and_last.feed(written[start : start + size])
 
     cut = written[:10] + b"\n[%d bytes left out]\n" % (total - 20) + written[-10:]
     assert (first.content(), first.is_exceeded) == (written[:10], total > 10)
-    assert edges.content() == (written if total <= 20 else cut.replace(b"\n\n", b"\n"))
+    assert first_and_last.content() == (written if total <= 20 else cut.replace(b"\n\n", b"\n"))
 
 
 @pytest.mark.parametrize(
-    ("end", "kept"),
+    ("ending", "kept_ending"),
     [
         (b"x", b"x"),
         (b"x\n", b"x"),
         (b"x\r\n", b"x"),
         (b"x\r\r\n", b"x\r"),
         (b"x\r", b"x\r"),
-        # The runner drops the trailing newline.
+        # The runner removes this trailing newline.
         (b"x\n\n", b"x\n\n"),
         (b"x\r\n\n", b"x\r\n\n"),
         (b"x\n\r\n", b"x\n\r\n"),
     ],
 )
-def test_large_content_has_no_final_line_end(end: bytes, kept: bytes) -> None:
+def test_a_trailing_newline_is_removed_from_large_content(ending: bytes, kept_ending: bytes) -> None:
     first = FirstBytes(2 * KIB * KIB)
 
     first.feed(bytes(KIB * KIB))
-    first.feed(end)
+    first.feed(ending)
 
     content = first.content()
-    assert content == bytes(KIB * KIB) + kept
+    assert content == bytes(KIB * KIB) + kept_ending
     assert first.content() is content
 
 
-MEASURE = """
+WRITE_AND_PRINT_GROWTH = """
 import asyncio, resource
 from forum_adapters.command import CommandAdapter
 from unit.adapters.command_programs import WITH_PATH, attempt, shell
@@ -166,7 +166,12 @@ def test_memory_stays_flat_when_a_program_writes_200_megabytes() -> None:
     environment = {"PYTHONPATH": f"{ROOT / 'adapters'}:{ROOT / 'tests'}"}
 
     result = subprocess.run(
-        [sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True, env=environment, timeout=PATIENCE_S
+        [sys.executable, "-c", WRITE_AND_PRINT_GROWTH],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+        timeout=PATIENCE_S,
     )
 
     summary, stderr_bytes, growth_kib = result.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""The processes between adapter and program survive disturbances, and leave nothing behind."""
+"""The keeper and the wardens between adapter and program survive disturbances and leave no process running."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from unit.adapters.command_programs import (
     new_mark,
     python,
     reply_to,
-    running,
+    running_processes,
     shell,
     wait_until_ended,
 )
@@ -34,7 +34,7 @@ from unit.adapters.command_programs import WITH_PATH, attempt, shell
 """
 
 
-def script(code: str, *arguments: str) -> subprocess.Popen[str]:
+def start_python(code: str, *arguments: str) -> subprocess.Popen[str]:
     """Start a process that uses the adapter, with warnings as errors."""
     return subprocess.Popen(
         [sys.executable, "-X", "dev", "-W", "error", "-c", PRELUDE + code, *arguments],
@@ -45,21 +45,21 @@ def script(code: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("number", ["TERM", "INT", "HUP", "QUIT", "USR1", "ALRM", "STOP"])
-def test_a_program_cannot_disturb_its_parent_with_a_signal(number: str) -> None:
-    reply = reply_to(attempt(*shell(f"kill -{number} $PPID; echo done")))
+@pytest.mark.parametrize("signal_name", ["TERM", "INT", "HUP", "QUIT", "USR1", "ALRM", "STOP"])
+def test_a_program_cannot_disturb_its_parent_with_a_signal(signal_name: str) -> None:
+    reply = reply_to(attempt(*shell(f"kill -{signal_name} $PPID; echo done")))
 
     assert (reply.failure, reply.content) == (None, b"done\n")
 
 
-def test_a_program_that_kills_its_parent_fails_and_is_ended() -> None:
+def test_a_program_that_kills_its_parent_fails_and_is_terminated() -> None:
     mark = new_mark()
 
     async def ask() -> list[Reply]:
         adapter = CommandAdapter("shell", WITH_PATH)
         killer = shell("setsid sh -c 'sleep 600; :' $1 & kill -KILL $PPID; sleep 600", mark)
         replies = [await adapter.answer(attempt(*killer)), await adapter.answer(attempt("echo", "next"))]
-        # The keeper ends them in the background.
+        # The keeper terminates them in the background.
         await asyncio.to_thread(wait_until_ended, mark)
         await adapter.close()
         return replies
@@ -110,8 +110,8 @@ def test_programs_end_when_the_adapters_process_is_killed() -> None:
 program = shell("setsid sh -c 'sleep 600; :' $1 & sleep 600", sys.argv[1])
 asyncio.run(CommandAdapter("shell", WITH_PATH).answer(attempt(*program)))
 """
-    process = script(code, mark)
-    while len(running(mark)) < 3:
+    process = start_python(code, mark)
+    while len(running_processes(mark)) < 3:
         assert process.poll() is None
 
     process.kill()
@@ -129,7 +129,7 @@ async def main():
 
 asyncio.run(main())
 """
-    process = script(code)
+    process = start_python(code)
 
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
 
@@ -154,7 +154,7 @@ os.waitpid(child, 0)
 print(ask("after"), flush=True)
 asyncio.run(adapter.close())
 """
-    process = script(code)
+    process = start_python(code)
 
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
 
@@ -162,7 +162,7 @@ asyncio.run(adapter.close())
     assert sorted(stdout.split()) == ["after", "before", "child", "parent"]
 
 
-def test_without_adopting_orphans_the_process_group_is_ended() -> None:
+def test_without_adopting_orphans_the_process_group_is_terminated() -> None:
     mark = new_mark()
     code = """
 from forum_adapters.programs.process_tree import ProcessTree, Wakeup
@@ -175,7 +175,7 @@ os.read(source, 6)
 tree.end(wakeup, 0.1, 1)
 print(tree.exit_status)
 """
-    process = script(code, mark)
+    process = start_python(code, mark)
 
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
 

@@ -18,15 +18,17 @@ from unit.adapters.command_programs import (
     python,
     reply_to,
     reply_while_stdout_is_held,
-    running,
+    running_processes,
     shell,
     wait_for_file,
     wait_until_ended,
 )
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="on other systems, only the process group is ended")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="on other systems, only the process group is terminated"
+)
 
-# Each program creates the file `ready` once it has escaped. `sys.argv[1]` is a mark that its forks have too.
+# Each program creates the file `ready` once it has escaped. `sys.argv[1]` is a mark that its forks inherit.
 PRELUDE = """
 import os, pathlib, signal, sys, time
 
@@ -42,10 +44,10 @@ def fork_and_exit_parent():
         os._exit(0)
 
 def close_files():
-    for file in range(3):
-        os.close(file)
+    for fd in range(3):
+        os.close(fd)
 """
-IN_ITS_OWN_SESSION = "if os.fork(): sleep_forever()\nos.setsid(); ready(); sleep_forever()"
+OWN_SESSION = "if os.fork(): sleep_forever()\nos.setsid(); ready(); sleep_forever()"
 DOUBLE_FORK = """
 if os.fork(): sleep_forever()
 fork_and_exit_parent(); os.setsid(); fork_and_exit_parent(); close_files(); ready(); sleep_forever()
@@ -58,10 +60,10 @@ os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", again, sys.argv[1]]
 """
 IGNORES_SIGTERM = "signal.signal(signal.SIGTERM, signal.SIG_IGN); os.fork(); ready(); sleep_forever()"
 PARENT_EXITED = "if os.fork(): sleep_forever()\nif os.fork(): os._exit(1)\nready(); sleep_forever()"
-MANY = "[os.fork() for _ in range(5)]; ready(); sleep_forever()"
-# Forks at each SIGTERM, so that processes appear while the tree is being ended.
+MANY_FORKS = "[os.fork() for _ in range(5)]; ready(); sleep_forever()"
+# Forks at each SIGTERM, so that processes appear while the tree is being terminated.
 FORKS_AT_SIGTERM = "signal.signal(signal.SIGTERM, lambda *_: os.fork()); ready(); sleep_forever()"
-# Changes its process and its group all the time.
+# Constantly changes its process id and its process group.
 FORKS_FOREVER = """
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if os.fork(): sleep_forever()
@@ -70,7 +72,7 @@ while True:
     fork_and_exit_parent()
     os.setsid()
 """
-AFTER_A_DAEMON = """
+START_DAEMON = """
 if not os.fork():
     fork_and_exit_parent(); os.setsid(); fork_and_exit_parent(); close_files(); ready(); sleep_forever()
 while not os.path.exists("ready"):
@@ -79,12 +81,12 @@ while not os.path.exists("ready"):
 EVADERS = {
     name: globals()[name]
     for name in (
-        "IN_ITS_OWN_SESSION",
+        "OWN_SESSION",
         "DOUBLE_FORK",
         "WITHOUT_ENVIRONMENT",
         "IGNORES_SIGTERM",
         "PARENT_EXITED",
-        "MANY",
+        "MANY_FORKS",
         "FORKS_AT_SIGTERM",
         "FORKS_FOREVER",
     )
@@ -105,7 +107,7 @@ def cancel_when_ready(request: Attempt) -> None:
         task.cancel()
         reply = await asyncio.wait_for(asyncio.shield(task), PATIENCE_S)
         assert reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED
-        assert running(request.prompt.argv[-1]) == []
+        assert running_processes(request.prompt.argv[-1]) == []
         await adapter.close()
 
     asyncio.run(ask())
@@ -116,26 +118,26 @@ def test_a_cancelled_attempt_leaves_no_process_running(tmp_path: Path, evader: s
     cancel_when_ready(attempt(*python(PRELUDE + evader, new_mark()), workspace=tmp_path))
 
 
-def test_an_attempt_over_its_limit_leaves_no_process_running(tmp_path: Path) -> None:
+def test_an_attempt_that_exceeds_its_limit_leaves_no_process_running(tmp_path: Path) -> None:
     mark = new_mark()
-    code = PRELUDE + AFTER_A_DAEMON + "print('more than nothing', flush=True); sleep_forever()"
+    code = PRELUDE + START_DAEMON + "print('more than nothing', flush=True); sleep_forever()"
 
     reply = reply_to(attempt(*python(code, mark), workspace=tmp_path, max_output_bytes=0))
 
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.OUTPUT_LIMIT
-    assert running(mark) == []
+    assert running_processes(mark) == []
 
 
 @pytest.mark.parametrize("status", [0, 3])
-def test_a_daemon_without_open_files_is_ended_with_its_program(tmp_path: Path, status: int) -> None:
+def test_a_daemon_without_open_files_is_terminated_with_its_program(tmp_path: Path, status: int) -> None:
     mark = new_mark()
-    code = PRELUDE + AFTER_A_DAEMON + f"print('over', flush=True); os._exit({status})"
+    code = PRELUDE + START_DAEMON + f"print('over', flush=True); os._exit({status})"
 
     reply = reply_to(attempt(*python(code, mark), workspace=tmp_path))
 
     assert (reply.exit_status, reply.content) == (status, b"over\n")
-    assert running(mark) == []
+    assert running_processes(mark) == []
 
 
 def test_a_background_child_that_holds_stdout_does_not_block_the_attempt() -> None:
@@ -144,7 +146,7 @@ def test_a_background_child_that_holds_stdout_does_not_block_the_attempt() -> No
     reply = reply_to(attempt(*shell('sh -c "sleep 600; :" "$1" & echo over', mark)))
 
     assert (reply.failure, reply.content) == (None, b"over\n")
-    assert running(mark) == []
+    assert running_processes(mark) == []
 
 
 def test_a_background_child_may_write_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +163,7 @@ def test_an_unrelated_process_that_holds_stdout_does_not_block_the_attempt(tmp_p
     assert (reply.failure, reply.content) == (None, b"over\n")
 
 
-def test_a_second_cancel_kills_the_program_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_cancel_kills_the_program_immediately(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "TERM_GRACE_S", 2 * PATIENCE_S)
     request = attempt(*python(PRELUDE + IGNORES_SIGTERM, new_mark()), workspace=tmp_path)
 
@@ -180,7 +182,7 @@ def test_a_second_cancel_kills_the_program_at_once(tmp_path: Path, monkeypatch: 
 
     assert reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED
     assert reply.exit_status == -signal.SIGKILL
-    assert running(request.prompt.argv[-1]) == []
+    assert running_processes(request.prompt.argv[-1]) == []
 
 
 def test_repeated_cancels_are_harmless(tmp_path: Path) -> None:
@@ -194,7 +196,7 @@ def test_repeated_cancels_are_harmless(tmp_path: Path) -> None:
             task.cancel()
             await asyncio.sleep(0.01)
         assert task.result().failure is not None
-        assert running(request.prompt.argv[-1]) == []
+        assert running_processes(request.prompt.argv[-1]) == []
         await adapter.close()
 
     asyncio.run(asyncio.wait_for(ask(), PATIENCE_S))
@@ -230,7 +232,7 @@ def test_a_cancelled_attempt_does_not_disturb_other_attempts() -> None:
     assert [reply.content for reply in asyncio.run(ask())] == [b"0\n", b"1\n", b"2\n", b"3\n", b"after\n"]
 
 
-def test_closing_the_adapter_ends_running_programs(tmp_path: Path) -> None:
+def test_closing_the_adapter_terminates_running_programs(tmp_path: Path) -> None:
     mark = new_mark()
 
     async def ask() -> Reply:
@@ -239,7 +241,7 @@ def test_closing_the_adapter_ends_running_programs(tmp_path: Path) -> None:
         task = asyncio.create_task(adapter.answer(request))
         await wait_for_file(tmp_path / "ready")
         await asyncio.wait_for(adapter.close(), PATIENCE_S)
-        assert running(mark) == []
+        assert running_processes(mark) == []
         return await task
 
     reply = asyncio.run(ask())
@@ -248,7 +250,7 @@ def test_closing_the_adapter_ends_running_programs(tmp_path: Path) -> None:
     assert reply.failure.kind is ErrorKind.CANCELLED
 
 
-def test_a_process_that_cannot_be_ended_is_reported_and_ended_on_close(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_cannot_be_terminated_is_reported_and_killed_on_close(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "TERM_GRACE_S", 0)
     monkeypatch.setattr(command, "KILL_PATIENCE_S", 0)
     mark = new_mark()

@@ -16,7 +16,7 @@ from forum_adapters.programs.executable import CannotStart, ProgramDigests, find
 from unit.adapters.command_programs import WITH_PATH, attempt, reply_to, shell
 
 
-def program(path: Path, text: str = "#!/bin/sh\necho ran\n", mode: int = 0o755) -> Path:
+def write_program(path: Path, text: str = "#!/bin/sh\necho ran\n", mode: int = 0o755) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     path.chmod(mode)
@@ -48,8 +48,8 @@ def refusal(reply: Reply) -> str:
 def test_a_program_that_cannot_be_started_is_an_invalid_request(
     tmp_path: Path, argv: tuple[str, ...], message: str
 ) -> None:
-    program(tmp_path / "plain", mode=0o644)
-    program(tmp_path / "not-a-program", "just words")
+    write_program(tmp_path / "plain", mode=0o644)
+    write_program(tmp_path / "not-a-program", "just words")
     (tmp_path / "folder").mkdir()
 
     assert refusal(reply_to(attempt(*argv, workspace=tmp_path))) == message
@@ -73,8 +73,8 @@ def test_the_message_names_the_interpreter_of_a_script_that_cannot_be_run(
     tmp_path: Path, first_line: str, problem: str
 ) -> None:
     (tmp_path / "folder").mkdir()
-    program(tmp_path / "plain", mode=0o644)
-    script = program(tmp_path / "script")
+    write_program(tmp_path / "plain", mode=0o644)
+    script = write_program(tmp_path / "script")
     script.write_bytes(f"{first_line}\necho ran\n".encode())
 
     message = refusal(reply_to(attempt("./script", workspace=tmp_path)))
@@ -84,10 +84,10 @@ def test_the_message_names_the_interpreter_of_a_script_that_cannot_be_run(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems name the loader differently")
 def test_a_missing_loader_is_not_reported_as_a_missing_program(tmp_path: Path) -> None:
-    """A program built for another C library behaves like this."""
-    whole = Path(shutil.which("true") or "/bin/true").read_bytes()
-    tool = program(tmp_path / "tool")
-    tool.write_bytes(whole.replace(b"/ld-", b"/no-"))
+    """A program built for a different C library behaves like this."""
+    binary = Path(shutil.which("true") or "/bin/true").read_bytes()
+    tool = write_program(tmp_path / "tool")
+    tool.write_bytes(binary.replace(b"/ld-", b"/no-"))
 
     message = refusal(reply_to(attempt("./tool", workspace=tmp_path)))
 
@@ -144,7 +144,7 @@ def test_an_unusable_directory_is_refused(tmp_path: Path, cwd: str) -> None:
 
 
 def test_a_program_with_a_slash_is_relative_to_its_working_directory(tmp_path: Path) -> None:
-    tool = program(tmp_path / "sub" / "bin" / "tool")
+    tool = write_program(tmp_path / "sub" / "bin" / "tool")
 
     reply = reply_to(attempt("bin/tool", workspace=tmp_path), {"cwd": "sub"})
 
@@ -153,7 +153,7 @@ def test_a_program_with_a_slash_is_relative_to_its_working_directory(tmp_path: P
 
 
 def test_a_program_is_looked_up_on_the_childs_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program(tmp_path / "bin" / "only-here")
+    write_program(tmp_path / "bin" / "only-here")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
 
     with_path = reply_to(attempt("only-here"), {"env": ["PATH"]})
@@ -167,29 +167,29 @@ def test_a_program_is_looked_up_on_the_childs_path(tmp_path: Path, monkeypatch: 
 def test_empty_and_relative_parts_of_the_path_are_relative_to_the_childs_directory(
     tmp_path: Path, search_path: str
 ) -> None:
-    program(tmp_path / "tool")
+    write_program(tmp_path / "tool")
 
     assert find_program("tool", search_path, tmp_path).resolve() == (tmp_path / "tool").resolve()
 
 
 def test_the_first_executable_program_on_the_path_is_used(tmp_path: Path) -> None:
-    program(tmp_path / "a" / "tool", mode=0o644)
+    write_program(tmp_path / "a" / "tool", mode=0o644)
     (tmp_path / "b" / "tool").mkdir(parents=True)
-    program(tmp_path / "c" / "tool")
-    program(tmp_path / "d" / "tool")
+    write_program(tmp_path / "c" / "tool")
+    write_program(tmp_path / "d" / "tool")
 
     assert find_program("tool", "a:b:c:d", tmp_path) == tmp_path / "c" / "tool"
 
 
 def test_a_program_on_the_path_without_execute_permission_is_reported_as_such(tmp_path: Path) -> None:
-    program(tmp_path / "tool", mode=0o644)
+    write_program(tmp_path / "tool", mode=0o644)
 
     with pytest.raises(CannotStart, match="cannot start 'tool': it is not executable"):
         find_program("tool", str(tmp_path), tmp_path)
 
 
 def test_a_symlink_is_recorded_as_its_target_and_started_by_its_own_name(tmp_path: Path) -> None:
-    real = program(tmp_path / "real", '#!/bin/sh\necho "$0"\n')
+    real = write_program(tmp_path / "real", '#!/bin/sh\necho "$0"\n')
     (tmp_path / "link").symlink_to(real)
 
     reply = reply_to(attempt("./link", workspace=tmp_path))
@@ -198,9 +198,9 @@ def test_a_symlink_is_recorded_as_its_target_and_started_by_its_own_name(tmp_pat
     assert Path(os.fsdecode(reply.content.strip())).name == "link"
 
 
-def test_a_changed_program_gets_another_digest(tmp_path: Path) -> None:
+def test_a_changed_program_gets_a_different_digest(tmp_path: Path) -> None:
     digests = ProgramDigests()
-    tool = program(tmp_path / "tool")
+    tool = write_program(tmp_path / "tool")
     before, times = digests.read(tool), tool.stat()
 
     tool.write_bytes(tool.read_bytes().replace(b"ran", b"run"))
@@ -212,7 +212,7 @@ def test_a_changed_program_gets_another_digest(tmp_path: Path) -> None:
 
 def test_an_unchanged_program_is_read_once(tmp_path: Path) -> None:
     digests = ProgramDigests()
-    tool = program(tmp_path / "tool")
+    tool = write_program(tmp_path / "tool")
 
     assert digests.cached(tool) is None
     assert digests.read(tool) == digests.cached(tool)

@@ -1,4 +1,4 @@
-"""Rules that both formats share: how an answer ends, and its usage."""
+"""Rules that both formats share, about the end of an answer and its usage."""
 
 from typing import Any
 
@@ -22,12 +22,12 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-COUNTS = {
+COUNT_FIELDS = {
     Format.OPENAI: ("prompt_tokens", "completion_tokens", "prompt_tokens_details"),
     Format.ANTHROPIC: ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
 }
 DIALECTS: dict[Format, Dialect] = {Format.OPENAI: ChatCompletions(), Format.ANTHROPIC: Messages()}
-modes = pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "whole"])
+modes = pytest.mark.parametrize("is_stream", [True, False], ids=["streamed", "complete"])
 formats = pytest.mark.parametrize("format_", Format)
 
 
@@ -129,26 +129,26 @@ def test_a_malformed_body_is_a_network_error(format_: Format, body: bytes) -> No
 def test_a_surrogate_pair_may_be_split_but_a_lone_surrogate_is_malformed(format_: Format, is_stream: bool) -> None:
     with FaultyServer() as server:
         server.will(says("\ud83d", "\ude00"), says("a\ud83d"))
-        whole = ask_at(format_, server.base_url, stream=is_stream)
-        half = ask_at(format_, server.base_url, stream=is_stream)
+        complete = ask_at(format_, server.base_url, stream=is_stream)
+        incomplete = ask_at(format_, server.base_url, stream=is_stream)
 
-    assert (whole.content.decode(), whole.failure) == ("\U0001f600", None)
-    assert half.content.decode() == "a\ufffd"
-    assert half.failure == Failure(ErrorKind.MALFORMED, "the server sent an incomplete character")
+    assert (complete.content.decode(), complete.failure) == ("\U0001f600", None)
+    assert incomplete.content.decode() == "a\ufffd"
+    assert incomplete.failure == Failure(ErrorKind.MALFORMED, "the server sent an incomplete character")
 
 
 @formats
 @pytest.mark.parametrize("value", [-1, 1.5, "7", True, 2**53, [], {}])
 def test_an_impossible_count_is_ignored(format_: Format, value: Any) -> None:
-    whole = {"prompt_tokens": 9, "completion_tokens": 5, "input_tokens": 9, "output_tokens": 5}
-    usages = [{**whole, name: value} for name in COUNTS[format_] if "details" not in name]
-    usages += [{**whole, "prompt_tokens_details": {"cached_tokens": value}}] if format_ is Format.OPENAI else []
+    counts = {"prompt_tokens": 9, "completion_tokens": 5, "input_tokens": 9, "output_tokens": 5}
+    usages = [{**counts, name: value} for name in COUNT_FIELDS[format_] if "details" not in name]
+    usages += [{**counts, "prompt_tokens_details": {"cached_tokens": value}}] if format_ is Format.OPENAI else []
 
     assert [DIALECTS[format_].usage(usage) for usage in usages] == [None] * len(usages)
 
 
 @formats
-@given(counts=st.dictionaries(st.sampled_from([name for names in COUNTS.values() for name in names]), JSON))
+@given(counts=st.dictionaries(st.sampled_from([name for names in COUNT_FIELDS.values() for name in names]), JSON))
 def test_any_usage_document_is_handled(format_: Format, counts: dict[str, Any]) -> None:
     usage = DIALECTS[format_].usage(counts)
 

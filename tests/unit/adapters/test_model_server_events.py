@@ -25,19 +25,19 @@ def read(*pieces: bytes) -> list[Event]:
     return [event for piece in pieces for event in reader.feed(piece)] + reader.end()
 
 
-def cut(data: bytes, offsets: list[int]) -> list[bytes]:
+def split(data: bytes, offsets: list[int]) -> list[bytes]:
     edges = [0, *sorted(offset % (len(data) + 1) for offset in offsets), len(data)]
     return [data[start:end] for start, end in pairwise(edges)]
 
 
 @given(STREAMS, st.lists(st.integers(0, 10_000)))
-def test_events_do_not_depend_on_how_the_bytes_are_cut(stream: bytes, offsets: list[int]) -> None:
-    assert read(*cut(stream, offsets)) == read(stream)
+def test_events_do_not_depend_on_how_the_bytes_are_split(stream: bytes, offsets: list[int]) -> None:
+    assert read(*split(stream, offsets)) == read(stream)
 
 
 @given(STREAMS)
 def test_events_can_be_read_byte_by_byte(stream: bytes) -> None:
-    assert read(*(stream[at : at + 1] for at in range(len(stream)))) == read(stream)
+    assert read(*(stream[start : start + 1] for start in range(len(stream)))) == read(stream)
 
 
 @given(st.lists(st.lists(st.binary(max_size=9).map(lambda data: data.translate(None, b"\r\n")), min_size=1)))

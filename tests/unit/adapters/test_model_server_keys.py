@@ -1,4 +1,4 @@
-"""The API key: where it is read, where it is sent, and where it never appears."""
+"""The API key is read for each call, sent in the format's header, and never shown."""
 
 import base64
 import pickle

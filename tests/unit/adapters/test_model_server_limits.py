@@ -17,7 +17,7 @@ from servers.http_bytes import Request, chunk, chunked, head, json_response, res
 
 
 def drip(format_: Format) -> list[Act]:
-    """Send an answer that never ends and never pauses for long."""
+    """An endless answer without long pauses."""
     first, *_ = streamed_answer(format_, ModelAnswer())
     acts: list[Act] = [stream_head(), chunk(first)]
     for _ in range(2_000):
@@ -117,15 +117,15 @@ def limited_to(max_output_bytes: int) -> Attempt:
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("is_stream", [True, False])
-def test_an_answer_may_have_exactly_the_limit_but_not_more(format_: Format, is_stream: bool) -> None:
+def test_an_answer_may_reach_the_limit_but_not_exceed_it(format_: Format, is_stream: bool) -> None:
     with FaultyServer() as server:
         server.will(says("ab", "cé"), says("ab", "cé"))
-        whole = ask_at(format_, server.base_url, limited_to(5), stream=is_stream)
-        cut = ask_at(format_, server.base_url, limited_to(4), stream=is_stream)
+        complete = ask_at(format_, server.base_url, limited_to(5), stream=is_stream)
+        truncated = ask_at(format_, server.base_url, limited_to(4), stream=is_stream)
 
-    assert (whole.content, whole.failure) == ("abcé".encode(), None)
-    assert cut.content == b"abc"
-    assert cut.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer has more than 4 bytes")
+    assert (complete.content, complete.failure) == ("abcé".encode(), None)
+    assert truncated.content == b"abc"
+    assert truncated.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer has more than 4 bytes")
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -166,8 +166,8 @@ def test_a_compressed_answer_is_decompressed(
     format_: Format, is_stream: bool, name: str, compress: type[bytes]
 ) -> None:
     answer = ModelAnswer(("x" * 200_000,))
-    whole = json_response(200, complete_answer(format_, answer)).partition(b"\r\n\r\n")[2]
-    body = compress(b"".join(streamed_answer(format_, answer)) if is_stream else whole)
+    complete = json_response(200, complete_answer(format_, answer)).partition(b"\r\n\r\n")[2]
+    body = compress(b"".join(streamed_answer(format_, answer)) if is_stream else complete)
     content_type = "text/event-stream" if is_stream else "application/json"
     with FaultyServer() as server:
         server.will(does(response(200, body, {"content-encoding": name, "content-type": content_type})))
@@ -220,38 +220,38 @@ def test_a_cancelled_call_closes_its_connection(format_: Format, acts: list[Act]
 
 
 def test_calls_cancelled_at_any_moment_leave_no_connection_open() -> None:
-    def slowly(received: Request) -> Iterator[Act]:
-        for act in says(*"abcdefgh")(received):
+    def send_slowly(request: Request) -> Iterator[Act]:
+        for act in says(*"abcdefgh")(request):
             yield from (act, Pause(0.005))
 
-    with FaultyServer(slowly) as server:
+    with FaultyServer(send_slowly) as server:
         adapter = adapter_for(Format.OPENAI, server.base_url)
 
-        async def cancelled(after_s: float) -> None:
+        async def cancel_after(after_s: float) -> None:
             call = asyncio.create_task(adapter.answer(attempt()))
             await asyncio.sleep(after_s)
             call.cancel()
             await asyncio.wait([call])
 
-        async def many() -> None:
-            await asyncio.gather(*(cancelled(n / 1_000) for n in range(100)))
+        async def cancel_all() -> None:
+            await asyncio.gather(*(cancel_after(n / 1_000) for n in range(100)))
 
-        run_and_close(adapter, many())
+        run_and_close(adapter, cancel_all())
 
         assert server.wait_until_idle(20)
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_hundreds_of_calls_run_at_once(format_: Format) -> None:
+def test_hundreds_of_calls_run_concurrently(format_: Format) -> None:
     count = 300
     all_arrived = asyncio.Barrier(count)
-    with FaultyServer(lambda received: [all_arrived, *says()(received)]) as server:
+    with FaultyServer(lambda request: [all_arrived, *says()(request)]) as server:
         adapter = adapter_for(format_, server.base_url)
 
-        async def all_at_once() -> list[Reply]:
+        async def ask_all() -> list[Reply]:
             return await asyncio.gather(*(adapter.answer(attempt(Prompt(text=str(n)))) for n in range(count)))
 
-        replies = run_and_close(adapter, all_at_once())
+        replies = run_and_close(adapter, ask_all())
 
     assert {reply.failure for reply in replies} == {None}
-    assert {received.document["messages"][-1]["content"] for received in server.requests} == set(map(str, range(count)))
+    assert {request.document["messages"][-1]["content"] for request in server.requests} == set(map(str, range(count)))

@@ -11,7 +11,7 @@ from servers.http_bytes import response
 SECRET_ADDRESS = "ftp://user:sesame@proxy.example"  # noqa: S105 - not a real one
 
 
-def probed(format_: Format, base_url: str, **settings: str) -> str | None:
+def probe(format_: Format, base_url: str, **settings: str) -> str | None:
     adapter = adapter_for(format_, base_url, **settings)
     return run_and_close(adapter, adapter.probe())
 
@@ -32,7 +32,7 @@ def test_proxy_env_names_the_variable_with_the_proxy(format_: Format, monkeypatc
         reply = ask_at(format_, "http://model.invalid/v1", attempt(hosts=("model.invalid",)), proxy_env="MY_PROXY")
 
     assert reply.failure is None
-    assert [received.path for received in proxy.requests] == [f"http://model.invalid/v1/{format_.path}"]
+    assert [request.path for request in proxy.requests] == [f"http://model.invalid/v1/{format_.path}"]
 
 
 def test_an_unset_proxy_is_not_bypassed() -> None:
@@ -61,11 +61,11 @@ def test_a_probe_succeeds_if_the_server_answers(format_: Format, status: int, mo
     with FaultyServer() as server:
         server.will(does(response(status)))
 
-        assert probed(format_, server.base_url, api_key_env="TEST_KEY") is None
+        assert probe(format_, server.base_url, api_key_env="TEST_KEY") is None
 
-    (received,) = server.requests
-    assert (received.method, received.path) == ("GET", "/v1/models")
-    assert "k-123" in " ".join(received.headers.values())
+    (request,) = server.requests
+    assert (request.method, request.path) == ("GET", "/v1/models")
+    assert "k-123" in " ".join(request.headers.values())
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -86,7 +86,7 @@ def test_a_probe_reports_why_calls_would_fail(
     monkeypatch.setenv("TEST_KEY", "k-123")
     with FaultyServer() as server:
         server.will(step)
-        result = probed(format_, server.base_url, api_key_env="TEST_KEY")
+        result = probe(format_, server.base_url, api_key_env="TEST_KEY")
 
     assert result == reason.replace("HOST", f"127.0.0.1:{server.port}")
 
@@ -95,11 +95,11 @@ def test_a_probe_reports_missing_settings_and_an_unreachable_server() -> None:
     with FaultyServer() as server:
         server.will(refuses(401))
 
-        assert probed(Format.OPENAI, server.base_url) == f"127.0.0.1:{server.port} requires a key: set 'api_key_env'"
+        assert probe(Format.OPENAI, server.base_url) == f"127.0.0.1:{server.port} requires a key: set 'api_key_env'"
 
-    unset = probed(Format.OPENAI, server.base_url, api_key_env="NO_SUCH_KEY")
+    unset = probe(Format.OPENAI, server.base_url, api_key_env="NO_SUCH_KEY")
     assert unset == "the environment variable NO_SUCH_KEY, which holds the key, is not set"
-    unreachable = probed(Format.OPENAI, server.base_url)
+    unreachable = probe(Format.OPENAI, server.base_url)
     assert unreachable is not None
     assert unreachable.startswith(f"127.0.0.1:{server.port} could not be reached: ")
 
@@ -109,4 +109,4 @@ def test_a_probe_has_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     with FaultyServer() as server:
         server.will(does(Pause(60)))
 
-        assert probed(Format.OPENAI, server.base_url) == f"127.0.0.1:{server.port} did not answer within 0.2 s"
+        assert probe(Format.OPENAI, server.base_url) == f"127.0.0.1:{server.port} did not answer within 0.2 s"

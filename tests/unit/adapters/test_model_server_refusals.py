@@ -217,7 +217,7 @@ def test_a_refused_schema_is_not_silently_left_out(format_: Format) -> None:
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_to_another_host_is_refused(format_: Format, status: int) -> None:
+def test_a_redirect_to_a_different_host_is_refused(format_: Format, status: int) -> None:
     with FaultyServer() as other, FaultyServer() as server:
         server.will(does(response(status, headers={"location": f"http://localhost:{other.port}/v1/x"})))
         reply = ask_at(format_, server.base_url)

@@ -24,8 +24,8 @@ USAGE = Usage(10, 4, 5)
 
 def events_up_to_last_text(format_: Format, answer: ModelAnswer = ANSWER) -> list[bytes]:
     """Return the events up to the last piece of text."""
-    after = {Format.OPENAI: 3, Format.ANTHROPIC: 3}[format_]
-    return streamed_answer(format_, answer)[:-after]
+    later_events = {Format.OPENAI: 3, Format.ANTHROPIC: 3}[format_]
+    return streamed_answer(format_, answer)[:-later_events]
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -40,10 +40,10 @@ def test_a_stream_may_be_split_anywhere_even_inside_a_character(format_: Format,
 
 
 @pytest.mark.parametrize("format_", Format)
-@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"])
-def test_any_line_end_and_comments_are_accepted(format_: Format, line_end: bytes) -> None:
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
+def test_any_newline_and_comments_are_accepted(format_: Format, newline: bytes) -> None:
     events = [b": keep alive\n\n", *streamed_answer(format_, ANSWER), b": bye\n\n"]
-    stream = b"\xef\xbb\xbf" + b"".join(events).replace(b"\n", line_end)
+    stream = b"\xef\xbb\xbf" + b"".join(events).replace(b"\n", newline)
     with FaultyServer() as server:
         server.will(does(*chunked([stream])))
         reply = ask_at(format_, server.base_url)
@@ -130,9 +130,9 @@ def test_an_answer_with_a_finish_reason_is_complete_at_the_timeout(format_: Form
 
 
 @pytest.mark.parametrize("format_", Format)
-@pytest.mark.parametrize("kept", [-1, -2])
-def test_an_end_marker_needs_no_empty_line(format_: Format, kept: int) -> None:
-    stream = b"".join(streamed_answer(format_, ANSWER))[:kept]
+@pytest.mark.parametrize("end", [-1, -2])
+def test_an_end_marker_needs_no_empty_line(format_: Format, end: int) -> None:
+    stream = b"".join(streamed_answer(format_, ANSWER))[:end]
     with FaultyServer() as server:
         server.will(does(*chunked([stream])))
         reply = ask_at(format_, server.base_url)
@@ -224,9 +224,9 @@ def test_an_error_instead_of_an_answer_has_its_kind(format_: Format, label: str,
 def test_usage_in_the_middle_of_a_stream_is_not_the_total() -> None:
     """Some servers report the usage so far in every event."""
     choice = {"index": 0, "delta": {"content": "so far"}, "finish_reason": None}
-    running = event({"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 2}})
+    partial_usage = event({"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 2}})
     with FaultyServer() as server:
-        server.will(does(*chunked([running])))
+        server.will(does(*chunked([partial_usage])))
         reply = ask_at(Format.OPENAI, server.base_url)
 
     assert (reply.content, reply.failure, reply.usage) == (b"so far", cut_off(server), None)
@@ -260,8 +260,8 @@ def test_a_connection_is_reused(format_: Format, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("format_", Format)
 def test_a_server_that_disconnects_after_a_stream_loses_no_call(format_: Format) -> None:
-    """llama.cpp disconnects shortly after the stream, without an announcement. A later call there would be lost."""
-    with FaultyServer(lambda received: [*says()(received), Pause(60)]) as server:
+    """llama.cpp disconnects unannounced shortly after the stream. A later call on that connection would be lost."""
+    with FaultyServer(lambda request: [*says()(request), Pause(60)]) as server:
         adapter = adapter_for(format_, server.base_url)
 
         async def three_times() -> list[Reply]:
@@ -269,7 +269,7 @@ def test_a_server_that_disconnects_after_a_stream_loses_no_call(format_: Format)
 
         assert [reply.failure for reply in run_and_close(adapter, three_times())] == [None] * 3
 
-    assert [received.headers["connection"] for received in server.requests] == ["close"] * 3
+    assert [request.headers["connection"] for request in server.requests] == ["close"] * 3
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -286,9 +286,9 @@ def test_a_server_that_stays_connected_does_not_delay_a_complete_answer(format_:
 @pytest.mark.parametrize("is_requested", [True, False])
 def test_the_server_decides_whether_it_streams(format_: Format, is_requested: bool) -> None:
     streamed = does(*chunked(streamed_answer(format_, ANSWER)))
-    whole = does(json_response(200, complete_answer(format_, ANSWER)))
+    complete = does(json_response(200, complete_answer(format_, ANSWER)))
     with FaultyServer() as server:
-        server.will(whole if is_requested else streamed)
+        server.will(complete if is_requested else streamed)
         reply = ask_at(format_, server.base_url, stream=is_requested)
 
     assert (reply.content.decode(), reply.failure, reply.usage) == (ANSWER.text, None, USAGE)
@@ -305,13 +305,13 @@ def test_cookies_are_not_sent_back() -> None:
 
         run_and_close(adapter, twice())
 
-    assert [received.headers.get("cookie") for received in server.requests] == [None, None]
+    assert [request.headers.get("cookie") for request in server.requests] == [None, None]
 
 
 @pytest.mark.parametrize("format_", Format)
 def test_a_connection_that_the_server_closed_is_not_reused(format_: Format) -> None:
     with FaultyServer() as server:
-        server.will(lambda received: [*says()(received), Cut()])
+        server.will(lambda request: [*says()(request), Cut()])
         adapter = adapter_for(format_, server.base_url)
 
         async def twice() -> list[Reply]:

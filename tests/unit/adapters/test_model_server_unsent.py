@@ -18,7 +18,7 @@ from servers.certificate import tls_contexts
 from servers.faulty import Act, Cut, FaultyServer, Pause, Step, does, refuses
 from servers.formats import Format
 
-NOTHING = Usage()
+NO_USAGE = Usage()
 ANY_HOST = ("*",)
 formats = pytest.mark.parametrize("format_", Format)
 
@@ -34,20 +34,20 @@ def test_a_call_to_a_closed_port_costs_nothing(format_: Format) -> None:
     with FaultyServer() as server:
         pass
 
-    assert usage_after(ask_at(format_, server.base_url), ErrorKind.NETWORK) == NOTHING
+    assert usage_after(ask_at(format_, server.base_url), ErrorKind.NETWORK) == NO_USAGE
 
 
 @formats
 def test_a_call_to_an_unknown_host_costs_nothing(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(*_: object, **__: object) -> NoReturn:
+    def fail_to_resolve(*_: object, **__: object) -> NoReturn:
         raise socket.gaierror(socket.EAI_NONAME, "name or service not known")
 
     # Real resolvers can be slow.
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    monkeypatch.setattr(socket, "getaddrinfo", fail_to_resolve)
 
     reply = ask_at(format_, "http://nowhere.invalid/v1", attempt(hosts=ANY_HOST))
 
-    assert usage_after(reply, ErrorKind.NETWORK) == NOTHING
+    assert usage_after(reply, ErrorKind.NETWORK) == NO_USAGE
 
 
 @formats
@@ -55,7 +55,7 @@ def test_a_call_to_an_untrusted_server_costs_nothing(format_: Format, tmp_path: 
     with FaultyServer(tls=tls_contexts(tmp_path)[0]) as server:
         reply = ask_at(format_, server.base_url)
 
-    assert usage_after(reply, ErrorKind.NETWORK) == NOTHING
+    assert usage_after(reply, ErrorKind.NETWORK) == NO_USAGE
     assert server.requests == []
 
 
@@ -63,10 +63,10 @@ TOO_MANY_FILES = "this process has too many files open; raise the limit (`ulimit
 
 
 @contextmanager
-def no_free_file() -> Iterator[None]:
+def no_free_file_descriptor() -> Iterator[None]:
     """Prevent this process from opening files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # An opened file gets the lowest free number.
+    # An opened file gets the lowest free descriptor.
     lowest = os.open(os.devnull, os.O_RDONLY)
     resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 1, hard))
     try:
@@ -84,12 +84,12 @@ def test_too_many_open_files_are_reported_and_may_be_retried(format_: Format, ho
         request = attempt(hosts=ANY_HOST)
 
         async def answer() -> Reply:
-            with no_free_file():
+            with no_free_file_descriptor():
                 return await adapter.answer(request)
 
         reply = run_and_close(adapter, answer())
 
-    assert (reply.failure, reply.usage) == (Failure(ErrorKind.NETWORK, TOO_MANY_FILES), NOTHING)
+    assert (reply.failure, reply.usage) == (Failure(ErrorKind.NETWORK, TOO_MANY_FILES), NO_USAGE)
     assert ErrorKind.NETWORK.may_be_retried
     assert server.connections == 0
 
@@ -101,21 +101,21 @@ def test_codecs_for_an_answer_are_imported_before_the_call() -> None:
         "print([name for name in ('utf_16_le', 'idna') if f'encodings.{name}' not in sys.modules])"
     )
 
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
-    assert done.stdout.strip() == "[]"
+    assert completed.stdout.strip() == "[]"
 
 
 @formats
 def test_a_call_to_a_host_that_the_policy_forbids_costs_nothing(format_: Format) -> None:
     reply = ask_at(format_, "http://127.0.0.1:1/v1", attempt(hosts=()))
 
-    assert usage_after(reply, ErrorKind.INVALID_REQUEST) == NOTHING
+    assert usage_after(reply, ErrorKind.INVALID_REQUEST) == NO_USAGE
 
 
 @formats
 def test_a_call_without_its_key_costs_nothing(format_: Format) -> None:
-    assert usage_after(ask_at(format_, "http://127.0.0.1:1/v1", api_key_env="NO_SUCH_KEY"), ErrorKind.AUTH) == NOTHING
+    assert usage_after(ask_at(format_, "http://127.0.0.1:1/v1", api_key_env="NO_SUCH_KEY"), ErrorKind.AUTH) == NO_USAGE
 
 
 @formats
@@ -127,8 +127,8 @@ def test_a_call_through_a_proxy_that_opens_no_tunnel_costs_nothing(
         monkeypatch.setenv("MY_PROXY", f"http://127.0.0.1:{proxy.port}")
         reply = ask_at(format_, "https://model.invalid/v1", attempt(hosts=ANY_HOST), proxy_env="MY_PROXY")
 
-    assert usage_after(reply, ErrorKind.NETWORK) == NOTHING
-    assert [received.method for received in proxy.requests] == ["CONNECT"]
+    assert usage_after(reply, ErrorKind.NETWORK) == NO_USAGE
+    assert [request.method for request in proxy.requests] == ["CONNECT"]
 
 
 @formats
@@ -145,7 +145,7 @@ def test_a_call_that_never_connects_costs_nothing(format_: Format, connect_timeo
             connect_timeout_ms=connect_timeout_ms,
         )
 
-    assert usage_after(reply, ErrorKind.TIMEOUT) == NOTHING
+    assert usage_after(reply, ErrorKind.TIMEOUT) == NO_USAGE
 
 
 def _brief_attempt() -> Attempt:
@@ -176,6 +176,6 @@ def test_a_request_has_a_content_length(format_: Format) -> None:
     with FaultyServer() as server:
         ask_at(format_, server.base_url)
 
-    (received,) = server.requests
-    assert received.headers["content-length"] == str(len(received.body))
-    assert "transfer-encoding" not in received.headers
+    (request,) = server.requests
+    assert request.headers["content-length"] == str(len(request.body))
+    assert "transfer-encoding" not in request.headers

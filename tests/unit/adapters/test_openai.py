@@ -12,19 +12,21 @@ from servers.formats import DONE, Format, event
 from servers.http_bytes import chunked, json_response
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}
-modes = pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "whole"])
+modes = pytest.mark.parametrize("is_stream", [True, False], ids=["streamed", "complete"])
 
 
-def sent(prompt: Prompt, **settings: Any) -> dict[str, Any]:
+def sent_request(prompt: Prompt, **settings: Any) -> dict[str, Any]:
     with FaultyServer() as server:
         ask_at(Format.OPENAI, server.base_url, attempt(prompt), **settings)
-    (received,) = server.requests
-    assert (received.method, received.path) == ("POST", "/v1/chat/completions")
-    document: dict[str, Any] = received.document
+    (request,) = server.requests
+    assert (request.method, request.path) == ("POST", "/v1/chat/completions")
+    document: dict[str, Any] = request.document
     return document
 
 
-def answered(message: dict[str, Any], finish: str | None = "stop", is_stream: bool = False, **fields: Any) -> Any:
+def reply_to_document(
+    message: dict[str, Any], finish: str | None = "stop", is_stream: bool = False, **fields: Any
+) -> Any:
     choice = {"index": 0, "finish_reason": finish, "delta" if is_stream else "message": message}
     document = {"model": "m", "choices": [choice], **fields}
     with FaultyServer() as server:
@@ -32,8 +34,8 @@ def answered(message: dict[str, Any], finish: str | None = "stop", is_stream: bo
         return ask_at(Format.OPENAI, server.base_url, stream=is_stream)
 
 
-def test_a_request_with_every_field() -> None:
-    body = sent(Prompt(system="Be brief.", text="Hi \ud800", output_schema=SCHEMA), temperature=0)
+def test_a_request_contains_every_field_that_is_set() -> None:
+    body = sent_request(Prompt(system="Be brief.", text="Hi \ud800", output_schema=SCHEMA), temperature=0)
 
     assert body == {
         "model": "small",
@@ -47,7 +49,7 @@ def test_a_request_with_every_field() -> None:
 
 
 def test_a_request_contains_only_fields_that_are_set() -> None:
-    body = sent(Prompt(text="Hi"), stream=False)
+    body = sent_request(Prompt(text="Hi"), stream=False)
 
     assert body == {
         "model": "small",
@@ -58,32 +60,32 @@ def test_a_request_contains_only_fields_that_are_set() -> None:
 
 
 def test_the_schema_can_be_left_out_of_the_request() -> None:
-    assert "response_format" not in sent(Prompt(text="Hi", output_schema=SCHEMA), structured_output="prompt")
+    assert "response_format" not in sent_request(Prompt(text="Hi", output_schema=SCHEMA), structured_output="prompt")
 
 
 @modes
 def test_a_refusal_counts_as_filtered_content(is_stream: bool) -> None:
-    reply = answered({"content": None, "refusal": "I will not."}, is_stream=is_stream)
+    reply = reply_to_document({"content": None, "refusal": "I will not."}, is_stream=is_stream)
 
     assert (reply.content, reply.failure) == (b"", Failure(ErrorKind.CONTENT_FILTER, "the model refused: I will not."))
 
 
 @modes
 def test_reasoning_is_not_part_of_the_answer(is_stream: bool) -> None:
-    reply = answered({"content": "yes", "reasoning_content": "hm, let me see"}, is_stream=is_stream)
+    reply = reply_to_document({"content": "yes", "reasoning_content": "hm, let me see"}, is_stream=is_stream)
 
     assert (reply.content, reply.failure) == (b"yes", None)
 
 
 def test_text_may_come_in_blocks() -> None:
-    reply = answered({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "yes"}]})
+    reply = reply_to_document({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "yes"}]})
 
     assert (reply.content, reply.failure) == (b"yes", None)
 
 
 @modes
 def test_an_answer_without_a_finish_reason_is_malformed(is_stream: bool) -> None:
-    reply = answered({"content": "yes"}, finish=None, is_stream=is_stream)
+    reply = reply_to_document({"content": "yes"}, finish=None, is_stream=is_stream)
 
     assert reply.failure == Failure(ErrorKind.MALFORMED, "the answer has no finish reason")
     assert reply.content == b"yes"
@@ -105,7 +107,7 @@ def test_an_answer_without_a_finish_reason_is_malformed(is_stream: bool) -> None
 def test_a_field_of_the_wrong_type_is_a_network_error(
     message: dict[str, Any], fields: dict[str, Any], field: str, is_stream: bool
 ) -> None:
-    reply = answered(message, is_stream=is_stream, **fields)
+    reply = reply_to_document(message, is_stream=is_stream, **fields)
 
     assert reply.failure.kind is ErrorKind.NETWORK
     assert reply.failure.message.startswith(f"the answer's '{field}' is not ")

@@ -32,9 +32,9 @@ def make(name, settings):
     return Echo(name, settings)
 
 def refuse(name, settings):
-    raise ValueError("no 'colour' in the settings")
+    raise ValueError("no 'color' in the settings")
 
-def leave(name, settings):
+def exit_(name, settings):
     raise SystemExit(3)
 
 class Mute:
@@ -65,7 +65,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     return install
 
 
-def reason(type_name: str) -> str:
+def broken_reason(type_name: str) -> str:
     with pytest.raises(BrokenPluginError) as caught:
         make_adapter("one", {"type": type_name})
     assert str(caught.value) == f"adapter type '{type_name}' is broken: {caught.value.reason}"
@@ -90,7 +90,7 @@ def test_the_replay_type_can_be_loaded_but_is_not_listed() -> None:
     assert "replay" not in ADAPTER_TYPES.known()
 
 
-def test_a_type_from_another_package_is_found(install: Install) -> None:
+def test_a_third_party_type_is_found(install: Install) -> None:
     install("echoes", {"x-class": "Echo", "x-function": "make"})
 
     adapters = [make_adapter("one", {"type": name}) for name in ("x-class", "x-function")]
@@ -120,7 +120,7 @@ def test_an_unknown_type_names_the_known_ones(install: Install) -> None:
     )
 
 
-def test_a_type_from_another_package_must_start_with_x(install: Install) -> None:
+def test_a_third_party_type_must_start_with_x(install: Install) -> None:
     install("echoes", {"unprefixed": "Echo"})
 
     with pytest.raises(UnknownPluginError):
@@ -156,30 +156,30 @@ def test_a_type_without_the_adapter_interface_is_broken(install: Install) -> Non
         "x-refuse": "refuse",
         "x-absent": "no",
     }
-    entry_points["x-leave"] = "leave"
+    entry_points["x-exit"] = "exit_"
     install("echoes", entry_points)
 
-    assert {name: reason(name) for name in entry_points} == {
+    assert {name: broken_reason(name) for name in entry_points} == {
         "x-number": "echoes_module:number is not callable",
         "x-mute": "it has no method probe, close",
         "x-mutes": "it has no method probe, close",
-        "x-refuse": "creating 'one' failed: ValueError: no 'colour' in the settings",
+        "x-refuse": "creating 'one' failed: ValueError: no 'color' in the settings",
         "x-absent": "loading echoes_module:no failed: AttributeError: module 'echoes_module' has no attribute 'no'",
-        "x-leave": "creating 'one' failed: SystemExit: 3",
+        "x-exit": "creating 'one' failed: SystemExit: 3",
     }
 
 
 def test_a_type_whose_module_fails_is_broken_and_does_not_affect_others(install: Install) -> None:
     install("failing", {"x-failing": "Echo"}, source="raise OSError('no device')\n")
 
-    assert reason("x-failing") == "loading failing_module:Echo failed: OSError: no device"
+    assert broken_reason("x-failing") == "loading failing_module:Echo failed: OSError: no device"
     assert ADAPTER_TYPES.load("scripted") is ScriptedAdapter
 
 
 def test_a_type_whose_module_exits_is_broken(install: Install) -> None:
     install("ending", {"x-ending": "Echo"}, source="import sys\nsys.exit(4)\n")
 
-    assert reason("x-ending") == "loading ending_module:Echo failed: SystemExit: 4"
+    assert broken_reason("x-ending") == "loading ending_module:Echo failed: SystemExit: 4"
 
 
 def test_built_in_types_are_found_in_a_checkout_that_is_not_installed(tmp_path: Path) -> None:

@@ -19,25 +19,25 @@ def call(prompt: Prompt = PROMPT, **fields: Any) -> Attempt:
     return Attempt(id="a1", run="r", adapter="model", prompt=prompt, limits=Limits(1, 1), **(defaults | fields))
 
 
-def recorded(reply: Reply | None = None, **fields: Any) -> dict[str, Any]:
+def recorded_call(reply: Reply | None = None, **fields: Any) -> dict[str, Any]:
     prompt = {"system": "Plain.", "text": "Write.", "argv": ["git", "log"], "stdin": b"\xff data"}
     call = {"task": "draft", "attempt": 1, "check": None, "agent": "writer", "prompt": prompt, "latency_ms": 20}
     return call | {"reply": reply or Reply(b"done", usage=Usage(3, 0, 1))} | fields
 
 
-def adapter(*calls: dict[str, Any]) -> ReplayAdapter:
+def replay_adapter(*calls: dict[str, Any]) -> ReplayAdapter:
     return ReplayAdapter("model", {"type": "replay", "recorded": list(calls)})
 
 
-def message(attempt: Attempt, *calls: dict[str, Any]) -> str:
-    reply, latency_ms = adapter(*calls).predict(attempt)
+def failure_message(attempt: Attempt, *calls: dict[str, Any]) -> str:
+    reply, latency_ms = replay_adapter(*calls).predict(attempt)
     assert reply.failure is not None
     assert (reply, latency_ms) == (Reply(failure=Failure(ErrorKind.INVALID_REQUEST, reply.failure.message)), 0)
     return reply.failure.message
 
 
 def test_the_replay_adapter_is_predictable() -> None:
-    replay = adapter()
+    replay = replay_adapter()
 
     assert isinstance(replay, Adapter)
     assert isinstance(replay, Predictable)
@@ -48,13 +48,13 @@ def test_the_replay_adapter_is_predictable() -> None:
 def test_a_recorded_call_gets_its_recorded_reply() -> None:
     failed = Reply(b"half", Failure(ErrorKind.NETWORK, "reset"))
     calls = [
-        recorded(failed),
-        recorded(attempt=2),
-        recorded(Reply(b"pass"), attempt=2, check=1, agent="critic", latency_ms=7),
-        recorded(Reply(b"other"), task="other"),
+        recorded_call(failed),
+        recorded_call(attempt=2),
+        recorded_call(Reply(b"pass"), attempt=2, check=1, agent="critic", latency_ms=7),
+        recorded_call(Reply(b"other"), task="other"),
     ]
     attempts = [call(), call(number=2), call(number=2, check=1, agent="critic"), call(task="other")]
-    replay = adapter(*calls)
+    replay = replay_adapter(*calls)
 
     assert [replay.predict(attempt) for attempt in attempts] == [(c["reply"], c["latency_ms"]) for c in calls]
 
@@ -66,29 +66,29 @@ def test_a_reply_takes_the_recorded_latency(monkeypatch: pytest.MonkeyPatch) -> 
         slept.append(seconds)
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
-    slow, quick = (asyncio.run(adapter(recorded(latency_ms=ms)).answer(call())) for ms in (20, 0))
+    slow, quick = (asyncio.run(replay_adapter(recorded_call(latency_ms=ms)).answer(call())) for ms in (20, 0))
 
-    assert (slow, quick, slept) == (recorded()["reply"], recorded()["reply"], [0.02])
+    assert (slow, quick, slept) == (recorded_call()["reply"], recorded_call()["reply"], [0.02])
 
 
 def test_unrecorded_fields_of_a_prompt_are_not_compared() -> None:
-    replay = adapter(recorded(prompt={"text": "Write."}))
+    replay = replay_adapter(recorded_call(prompt={"text": "Write."}))
 
     assert replay.predict(call(Prompt(text="Write.", system="x", argv=("x",), stdin=b"x")))[0].content == b"done"
 
 
 def test_recorded_calls_in_an_attempt_take_precedence() -> None:
-    with_own_calls = pickle.loads(pickle.dumps(call(settings={"recorded": [recorded(Reply(b"its own"))]})))  # noqa: S301
-    replay = adapter(recorded())
+    with_own_calls = pickle.loads(pickle.dumps(call(settings={"recorded": [recorded_call(Reply(b"its own"))]})))  # noqa: S301
+    replay = replay_adapter(recorded_call())
 
     assert [replay.predict(attempt)[0].content for attempt in (call(), with_own_calls)] == [b"done", b"its own"]
 
 
 def test_a_repeated_check_gets_the_last_matching_reply() -> None:
     unanswered = Reply(failure=Failure(ErrorKind.NETWORK))
-    other = recorded(Reply(b"other"), prompt={"text": "Read."})
+    other = recorded_call(Reply(b"other"), prompt={"text": "Read."})
 
-    assert adapter(recorded(unanswered), recorded(), other).predict(call())[0].content == b"done"
+    assert replay_adapter(recorded_call(unanswered), recorded_call(), other).predict(call())[0].content == b"done"
 
 
 @pytest.mark.parametrize(
@@ -136,23 +136,27 @@ def test_a_repeated_check_gets_the_last_matching_reply() -> None:
     ],
 )
 def test_a_different_prompt_is_a_miss_that_shows_the_first_difference(prompt: Prompt, expected: list[str]) -> None:
-    found, where, *diff = message(call(prompt), recorded()).split("\n")
+    first_line, location, *diff = failure_message(call(prompt), recorded_call()).split("\n")
 
-    assert ([found, *diff], where) == (expected, "task 'draft', attempt 1, - recorded, + requested")
+    assert ([first_line, *diff], location) == (expected, "task 'draft', attempt 1, - recorded, + requested")
 
 
 def test_a_different_agent_is_a_miss() -> None:
-    assert message(call(agent="critic", check=0), recorded(check=0)) == (
+    assert failure_message(call(agent="critic", check=0), recorded_call(check=0)) == (
         "task 'draft', attempt 1 check 0: the agent differs: recorded 'writer', requested 'critic'"
     )
 
 
 def test_a_long_difference_is_cut_around_its_start() -> None:
     long = "\n".join(f"line {n}" for n in range(1, 1_000))
-    found = message(call(Prompt(text=long.replace("line 500", "LINE 500"))), recorded(prompt={"text": long}))
+    found = failure_message(
+        call(Prompt(text=long.replace("line 500", "LINE 500"))), recorded_call(prompt={"text": long})
+    )
     wide = 1_000 * "a"
-    found_wide = message(call(Prompt(text=f"{wide}x\r{wide}")), recorded(prompt={"text": f"{wide}y{wide}"}))
-    rewritten = message(call(Prompt(text=long.upper())), recorded(prompt={"text": long}))
+    found_wide = failure_message(
+        call(Prompt(text=f"{wide}x\r{wide}")), recorded_call(prompt={"text": f"{wide}y{wide}"})
+    )
+    rewritten = failure_message(call(Prompt(text=long.upper())), recorded_call(prompt={"text": long}))
 
     assert found.split("\n")[2:] == [
         " line 497", " line 498", " line 499", "-line 500", "+LINE 500", " line 501", " line 502", " line 503",
@@ -166,7 +170,7 @@ def test_a_long_difference_is_cut_around_its_start() -> None:
 
 def test_the_first_line_shows_an_excerpt_of_both_texts() -> None:
     same, more = 100 * "a" + "\u2028", 100 * "b"
-    found = message(call(Prompt(text=f"{same}\tx{more}")), recorded(prompt={"text": f"{same}y"}))
+    found = failure_message(call(Prompt(text=f"{same}\tx{more}")), recorded_call(prompt={"text": f"{same}y"}))
 
     context = 11 * "a" + "\\u2028"
     assert found.split("\n")[0] == (
@@ -177,7 +181,7 @@ def test_the_first_line_shows_an_excerpt_of_both_texts() -> None:
 
 @given(st.text(), st.text())
 def test_both_excerpts_stay_on_one_line(before: str, after: str) -> None:
-    reply, _ = adapter(recorded(prompt={"text": before})).predict(call(Prompt(text=after)))
+    reply, _ = replay_adapter(recorded_call(prompt={"text": before})).predict(call(Prompt(text=after)))
 
     first = reply.failure.message.split("\n")[0] if reply.failure else ""
     assert first.isprintable()
@@ -186,21 +190,25 @@ def test_both_excerpts_stay_on_one_line(before: str, after: str) -> None:
 
 @given(st.text(alphabet="ab\n\r"), st.text(alphabet="ab\n\r"))
 def test_different_texts_always_have_a_visible_difference(before: str, after: str) -> None:
-    reply, _ = adapter(recorded(prompt={"text": before})).predict(call(Prompt(text=after)))
+    reply, _ = replay_adapter(recorded_call(prompt={"text": before})).predict(call(Prompt(text=after)))
 
     diff = reply.failure.message.split("\n")[2:] if reply.failure else []
     assert any(line.startswith(("-", "+")) for line in diff) == (before != after)
 
 
 def test_a_miss_lists_the_recorded_calls_of_the_task() -> None:
-    calls = [recorded(), recorded(check=0), recorded(attempt=2), recorded(task="other")]
+    calls = [recorded_call(), recorded_call(check=0), recorded_call(attempt=2), recorded_call(task="other")]
 
-    assert message(call(number=3), *calls) == (
+    assert failure_message(call(number=3), *calls) == (
         "task 'draft', attempt 3, was not recorded; "
         "recorded calls of this task: attempt 1; attempt 1 check 0; attempt 2"
     )
-    assert message(call(number=2, check=0), *calls).startswith("task 'draft', attempt 2 check 0, was not recorded; ")
-    assert message(call(task="neither"), *calls) == (
+    assert failure_message(call(number=2, check=0), *calls).startswith(
+        "task 'draft', attempt 2 check 0, was not recorded; "
+    )
+    assert failure_message(call(task="neither"), *calls) == (
         "task 'neither', attempt 1, was not recorded; the recording has no call of this task"
     )
-    assert message(call(number=13), *(recorded(attempt=n) for n in range(1, 13))).endswith("attempt 10; and 2 more")
+    assert failure_message(call(number=13), *(recorded_call(attempt=n) for n in range(1, 13))).endswith(
+        "attempt 10; and 2 more"
+    )

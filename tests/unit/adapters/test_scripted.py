@@ -25,15 +25,15 @@ def call(task: str = "draft", prompt: Prompt | None = None, **fields: Any) -> At
     )
 
 
-def adapter(*answers: Mapping[str, Any]) -> ScriptedAdapter:
+def scripted_adapter(*answers: Mapping[str, Any]) -> ScriptedAdapter:
     return ScriptedAdapter("model", {"type": "scripted", "answers": list(answers)})
 
 
 def reply(attempt: Attempt, *answers: Mapping[str, Any]) -> Reply:
-    return adapter(*answers).predict(attempt)[0]
+    return scripted_adapter(*answers).predict(attempt)[0]
 
 
-def message(attempt: Attempt, *answers: Mapping[str, Any]) -> str:
+def failure_message(attempt: Attempt, *answers: Mapping[str, Any]) -> str:
     failure = reply(attempt, *answers).failure
     assert failure is not None
     assert failure.kind is ErrorKind.INVALID_REQUEST
@@ -41,7 +41,7 @@ def message(attempt: Attempt, *answers: Mapping[str, Any]) -> str:
 
 
 def test_the_scripted_adapter_is_predictable() -> None:
-    scripted = adapter()
+    scripted = scripted_adapter()
 
     assert isinstance(scripted, Adapter)
     assert isinstance(scripted, Predictable)
@@ -83,13 +83,13 @@ def test_the_first_matching_answer_wins_whatever_it_names() -> None:
     ],
 )
 def test_contains_searches_every_part_of_the_prompt(prompt: Prompt) -> None:
-    assert adapter({"contains": "1.2.0", "output": "x"}).predict(call(prompt=prompt))[0].failure is None
+    assert scripted_adapter({"contains": "1.2.0", "output": "x"}).predict(call(prompt=prompt))[0].failure is None
 
 
 def test_contains_does_not_match_across_two_arguments() -> None:
     attempt = call(prompt=Prompt(argv=("a", "b")))
 
-    assert "a prompt that contains 'ab'" in message(attempt, {"contains": "ab", "output": "x"})
+    assert "a prompt that contains 'ab'" in failure_message(attempt, {"contains": "ab", "output": "x"})
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-006")
@@ -116,11 +116,11 @@ def test_command_checks_have_their_own_answers() -> None:
 def test_the_compiler_accepts_only_command_checks() -> None:
     plan = {"tasks": {"work": {"agent": "operator", "run": ["true"]}}}
 
-    def found(check: str) -> list[str]:
+    def codes_for(check: str) -> list[str]:
         answers = [{"task": "work", "check": check, "output": "x"}]
         return finding_codes({"workflow.yaml": workflow(plan, script={"answers": answers})})
 
-    assert (found("command"), found("agent")) == ([], ["F204"])
+    assert (codes_for("command"), codes_for("agent")) == ([], ["F204"])
 
 
 @pytest.mark.requirement("MANIFEST-SCRIPT-001")
@@ -189,17 +189,17 @@ CALLS = st.builds(
 
 
 def is_called(task: str, name: str) -> bool:
-    """Implement the sentence of the specification literally. `task` may be an instance of a foreach."""
+    """Whether an answer for `name` applies to a task, which may be an instance. Follows the specification literally."""
     head, bracket, number = task.rpartition("[")
     numbers = ["", f"[{number}"] if bracket and number[:-1].isdigit() else [""]
     id_ = head if len(numbers) > 1 else task
-    without = "/".join(part.partition("[")[0] for part in id_.split("/"))
+    plain_id = "/".join(part.partition("[")[0] for part in id_.split("/"))
     return name in {
-        base + end for end in numbers for base in (id_, without, id_.split("/")[-1], without.split("/")[-1])
+        base + end for end in numbers for base in (id_, plain_id, id_.split("/")[-1], plain_id.split("/")[-1])
     }
 
 
-def scanned(answers: Sequence[Mapping[str, Any]], attempt: Attempt) -> int | None:
+def scan(answers: Sequence[Mapping[str, Any]], attempt: Attempt) -> int | None:
     """Return the number of the first matching answer, found by a scan over all answers."""
     prompt = attempt.prompt
     texts = [prompt.system, prompt.text, *prompt.argv, prompt.stdin.decode(errors="replace")]
@@ -219,7 +219,7 @@ def scanned(answers: Sequence[Mapping[str, Any]], attempt: Attempt) -> int | Non
 def test_the_index_finds_the_same_answer_as_a_scan(answers: list[dict[str, Any]], attempt: Attempt) -> None:
     found = Script(answers).first(attempt)
 
-    assert (found and found.number) == scanned(answers, attempt)
+    assert (found and found.number) == scan(answers, attempt)
 
 
 @pytest.mark.parametrize(
@@ -232,10 +232,10 @@ def test_the_index_finds_the_same_answer_as_a_scan(answers: list[dict[str, Any]]
         (None, "null", "null"),
     ],
 )
-def test_text_is_returned_unchanged_and_everything_else_or_with_a_schema_as_json(
+def test_text_without_a_schema_is_returned_unchanged_and_any_other_output_as_json(
     output: Any, as_text: str, as_json: str
 ) -> None:
-    scripted = adapter({"output": output})
+    scripted = scripted_adapter({"output": output})
     schemas: list[Any] = [None, True, {}, None]
 
     replies = [scripted.predict(call(prompt=Prompt(output_schema=schema)))[0] for schema in schemas]
@@ -278,8 +278,8 @@ def test_latencies_are_converted_to_milliseconds() -> None:
     spans = {"0s": 0, "200ms": 200, "2s": 2_000, "1m": 60_000, "1h": 3_600_000, "1d": 86_400_000}
     attempt = call(limits=Limits(timeout_ms=100_000_000, max_output_bytes=1))
 
-    assert {span: adapter({"output": "", "latency": span}).predict(attempt)[1] for span in spans} == spans
-    assert adapter({"output": ""}).predict(attempt)[1] == 0
+    assert {span: scripted_adapter({"output": "", "latency": span}).predict(attempt)[1] for span in spans} == spans
+    assert scripted_adapter({"output": ""}).predict(attempt)[1] == 0
 
 
 def test_an_answer_takes_its_latency(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,30 +290,31 @@ def test_an_answer_takes_its_latency(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
     slow, quick = (
-        asyncio.run(adapter(answer).answer(call())) for answer in ({"output": "x", "latency": "200ms"}, {"output": "x"})
+        asyncio.run(scripted_adapter(answer).answer(call()))
+        for answer in ({"output": "x", "latency": "200ms"}, {"output": "x"})
     )
 
     assert (slow, quick, slept) == (Reply(b"x"), Reply(b"x"), [0.2])
 
 
-def test_a_latency_over_the_timeout_is_a_timeout() -> None:
+def test_a_latency_that_exceeds_the_timeout_is_a_timeout() -> None:
     attempt = call(limits=Limits(timeout_ms=1_000, max_output_bytes=10))
     failure = Failure(ErrorKind.TIMEOUT, "answer 1 takes 1001 ms, but the timeout is 1000 ms")
 
-    assert adapter({"output": "x", "latency": "1s"}).predict(attempt) == (Reply(b"x"), 1_000)
-    assert adapter({"output": "x", "latency": "1001ms"}).predict(attempt) == (Reply(failure=failure), 1_000)
+    assert scripted_adapter({"output": "x", "latency": "1s"}).predict(attempt) == (Reply(b"x"), 1_000)
+    assert scripted_adapter({"output": "x", "latency": "1001ms"}).predict(attempt) == (Reply(failure=failure), 1_000)
 
 
-def test_an_output_over_the_limit_is_cut() -> None:
+def test_an_output_that_exceeds_the_limit_is_truncated() -> None:
     attempt = call(limits=Limits(timeout_ms=1_000, max_output_bytes=3))
     failure = Failure(ErrorKind.OUTPUT_LIMIT, "the output has 4 bytes, but the limit is 3")
 
-    assert adapter({"output": "123"}).predict(attempt) == (Reply(b"123"), 0)
-    assert adapter({"output": "1234", "latency": "1s"}).predict(attempt) == (Reply(b"123", failure), 1_000)
+    assert scripted_adapter({"output": "123"}).predict(attempt) == (Reply(b"123"), 0)
+    assert scripted_adapter({"output": "1234", "latency": "1s"}).predict(attempt) == (Reply(b"123", failure), 1_000)
 
 
 def test_answers_in_an_attempt_take_precedence() -> None:
-    scripted = adapter({"output": "mine"})
+    scripted = scripted_adapter({"output": "mine"})
     with_own_answers = pickle.loads(pickle.dumps(call(settings={"answers": [{"output": "its own"}]})))  # noqa: S301
 
     contents = [scripted.predict(attempt)[0].content for attempt in (call(), with_own_answers, call())]
@@ -330,30 +331,30 @@ def test_a_miss_shows_the_call_and_why_the_nearest_answers_do_not_match() -> Non
         {"task": "draft", "contains": "1.2.0", "output": "x"},
     ]
 
-    assert message(attempt, *answers).splitlines() == [
+    assert failure_message(attempt, *answers).splitlines() == [
         f"no answer in the script matches task 'draft', attempt 2, agent 'writer', text 'Write\\n{194 * 'x'}'...",
         "answer 3 requires agent 'critic' and requires attempt 1",
         "answer 4 requires a prompt that contains '1.2.0'",
         "answer 1 requires agent 'critic'",
     ]
-    assert len(message(attempt, *answers, *answers).splitlines()) == 4
+    assert len(failure_message(attempt, *answers, *answers).splitlines()) == 4
 
 
 def test_a_missed_command_check_is_described_as_such() -> None:
     attempt = call(agent=None, check=0, prompt=Prompt(argv=("python", "check it.py")))
 
-    assert message(attempt, {"task": "draft", "output": "x"}).splitlines() == [
+    assert failure_message(attempt, {"task": "draft", "output": "x"}).splitlines() == [
         "no answer in the script matches task 'draft', attempt 1, a command check, argv \"python 'check it.py'\"",
         "answer 1 does not apply to command checks (add `check: command` to it)",
     ]
-    assert message(call(agent=None), {"task": "draft", "check": "command", "output": "x"}).splitlines() == [
+    assert failure_message(call(agent=None), {"task": "draft", "check": "command", "output": "x"}).splitlines() == [
         "no answer in the script matches task 'draft', attempt 1, no agent, text 'Write.'",
         "answer 1 applies only to command checks",
     ]
 
 
 def test_a_miss_reports_that_no_answer_is_for_the_task() -> None:
-    assert message(call(), {"task": "other", "output": "x"}).splitlines()[1:] == [
+    assert failure_message(call(), {"task": "other", "output": "x"}).splitlines()[1:] == [
         "none of the script's answers (1) names this task"
     ]
 

@@ -47,11 +47,11 @@ class Level(IntEnum):
     BEYOND = 2**53
 
 
-class Colour(StrEnum):
+class Color(StrEnum):
     RED = "red"
 
 
-class NoName:
+class StringLookalike:
     """Looks like a string to code that sorts keys by `encode`."""
 
     def encode(self, _encoding: str) -> bytes:
@@ -96,7 +96,7 @@ def test_numbers_match_the_published_table(count: int) -> None:
     assert table.hexdigest() == DIGESTS[str(count)]
 
 
-EDGES: list[Any] = [
+EDGE_VALUES: list[Any] = [
     *(
         sign * number
         for sign in (1, -1)
@@ -113,29 +113,29 @@ NOT_CANONICAL: list[Any] = [
 ]
 # Python refuses to print these, so hypothesis and error messages cannot show them.
 UNPRINTABLE: list[Any] = [10**5000, -(10**5000), Count(10**5000)]
-KEYS_NOT_CANONICAL: list[Any] = [1, 1.5, None, True, b"", (), Level.LOW, "\ud800", Name("\udc00"), NoName()]
+KEYS_NOT_CANONICAL: list[Any] = [1, 1.5, None, True, b"", (), Level.LOW, "\ud800", Name("\udc00"), StringLookalike()]
 SCALARS = (
     st.none()
     | st.booleans()
     | st.integers(-MAX_INTEGER, MAX_INTEGER)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text()
-    | st.sampled_from(EDGES)
+    | st.sampled_from(EDGE_VALUES)
     | st.integers(-MAX_INTEGER, MAX_INTEGER).map(Count)
     | st.floats(allow_nan=False, allow_infinity=False).map(Share)
     | st.text().map(Name)
-    | st.sampled_from([Level.LOW, Colour.RED])
+    | st.sampled_from([Level.LOW, Color.RED])
 )
-KEYS = st.text() | st.text('ab\x00\x1f"\\\x7f\x80\uffff\U00010000') | st.text().map(Name) | st.just(Colour.RED)
+KEYS = st.text() | st.text('ab\x00\x1f"\\\x7f\x80\uffff\U00010000') | st.text().map(Name) | st.just(Color.RED)
 
 
 def nested(leaves: st.SearchStrategy[Any], keys: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    def around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    def wrap(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         lists = st.lists(inner)
         objects = st.dictionaries(keys, inner)
         return lists | lists.map(tuple) | objects | objects.map(OrderedDict)
 
-    return st.recursive(leaves, around, max_leaves=20)
+    return st.recursive(leaves, wrap, max_leaves=20)
 
 
 def encoded_or_none(write: Write, value: Any, error: type[Exception]) -> bytes | None:
@@ -146,7 +146,7 @@ def encoded_or_none(write: Write, value: Any, error: type[Exception]) -> bytes |
 
 
 @given(nested(SCALARS, KEYS))
-@example(EDGES)
+@example(EDGE_VALUES)
 def test_every_json_value_matches_the_reference_implementation(value: Any) -> None:
     assert canonical(value) == rfc8785.dumps(value)
 
@@ -170,13 +170,13 @@ def test_exactly_the_values_rejected_by_the_reference_are_rejected(value: Any) -
     assert ours == encoded_or_none(rfc8785.dumps, value, Exception)
 
 
-@pytest.mark.parametrize("around", [lambda v: v, lambda v: [v], lambda v: (1.5, v), lambda v: {"a": {"b": v}}])
+@pytest.mark.parametrize("wrap", [lambda v: v, lambda v: [v], lambda v: (1.5, v), lambda v: {"a": {"b": v}}])
 @pytest.mark.parametrize(
     "value", [*NOT_CANONICAL, *UNPRINTABLE, *({key: 1} for key in KEYS_NOT_CANONICAL)], ids=lambda v: type(v).__name__
 )
-def test_a_value_without_a_canonical_form_is_rejected_at_any_depth(value: Any, around: Callable[[Any], Any]) -> None:
+def test_a_value_without_a_canonical_form_is_rejected_at_any_depth(value: Any, wrap: Callable[[Any], Any]) -> None:
     with pytest.raises(CanonicalError):
-        canonical(around(value))
+        canonical(wrap(value))
 
 
 WRAPPERS: dict[str, Callable[[Any], Any]] = {
@@ -187,22 +187,22 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def wrapped(value: Any, around: Callable[[Any], Any], times: int) -> Any:
+def wrap_repeatedly(value: Any, wrap: Callable[[Any], Any], times: int) -> Any:
     for _ in range(times):
-        value = around(value)
+        value = wrap(value)
     return value
 
 
-@pytest.mark.parametrize("around", WRAPPERS.values(), ids=WRAPPERS)
+@pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS)
 @pytest.mark.parametrize("leaf", [1, 1.5, "é"])
-def test_the_maximum_depth_does_not_depend_on_the_value(leaf: Any, around: Callable[[Any], Any]) -> None:
-    deepest = wrapped(leaf, around, MAX_DEPTH)
+def test_the_maximum_depth_does_not_depend_on_the_value(leaf: Any, wrap: Callable[[Any], Any]) -> None:
+    deepest = wrap_repeatedly(leaf, wrap, MAX_DEPTH)
 
     assert canonical(deepest) == rfc8785.dumps(deepest)
     with pytest.raises(CanonicalError, match="nested more than 254 levels deep"):
-        canonical(around(deepest))
+        canonical(wrap(deepest))
     with pytest.raises(CanonicalError, match="nested more than 254 levels deep"):
-        canonical(wrapped(leaf, around, 100_000))
+        canonical(wrap_repeatedly(leaf, wrap, 100_000))
 
 
 def test_a_value_that_contains_itself_is_rejected() -> None:
@@ -217,11 +217,11 @@ def test_a_value_that_contains_itself_is_rejected() -> None:
 
 
 def test_a_value_is_rejected_if_the_stack_is_exhausted() -> None:
-    def at_the_bottom() -> bytes:
+    def encode_with_an_exhausted_stack() -> bytes:
         try:
-            return at_the_bottom()
+            return encode_with_an_exhausted_stack()
         except RecursionError:
-            return canonical(wrapped(1.5, lambda inner: [inner], MAX_DEPTH))
+            return canonical(wrap_repeatedly(1.5, lambda inner: [inner], MAX_DEPTH))
 
     with pytest.raises(CanonicalError):
-        at_the_bottom()
+        encode_with_an_exhausted_stack()

@@ -1,4 +1,4 @@
-"""A check answers any input with findings that have a location, and never raises an exception."""
+"""A check reports findings with locations for any input, and never raises an exception."""
 
 import copy
 import json

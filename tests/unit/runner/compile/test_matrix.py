@@ -88,7 +88,7 @@ def test_an_edge_from_a_matrix_delivers_a_list_unless_it_selects_one_instance() 
 
 
 @pytest.mark.requirement("COMPILE-MATRIX-002")
-def test_conditions_foreach_and_outputs_select_instances_too() -> None:
+def test_conditions_foreach_and_outputs_also_select_instances() -> None:
     say = {**ASK, "matrix": {"lang": ["de", "en"]}, "output": {"type": "array"}}
     after = {**ASK, "matrix": {"lang": ["de", "en"]}, "needs": [{"task": "say", "edge": "order"}]}
     after["when"] = {"task": "say", "matrix": {"lang": "${{ matrix.lang }}"}, "output": {"minItems": 1}}
@@ -108,7 +108,7 @@ def test_conditions_foreach_and_outputs_select_instances_too() -> None:
 
 @pytest.mark.requirement("COMPILE-MATRIX-002")
 @pytest.mark.parametrize("selection", [{"lnag": "de"}, {"lang": "fr"}, {"lang": "${{ matrix.lang }}", "x": 1}])
-def test_a_matrix_selection_names_existing_axes_and_values(selection: dict[str, Any]) -> None:
+def test_a_matrix_selection_must_name_existing_axes_and_values(selection: dict[str, Any]) -> None:
     say = {**ASK, "matrix": {"lang": ["de"]}}
     other = {**ASK, "matrix": {"lang": ["de"]}, "needs": [{"task": "say", "matrix": selection}]}
 

@@ -10,7 +10,7 @@ RUN = {"agent": "operator", "run": ["true"]}
 ASK = {"agent": "critic", "instruction": "Look."}
 
 
-def with_adapter(**adapter: Any) -> dict[str, Any]:
+def roster_with_adapter(**adapter: Any) -> dict[str, Any]:
     """Return the usual roster plus an agent `other` with its own adapter."""
     adapters = ROSTER["adapters"] | {"other": {"type": "command", **adapter}}
     return {"adapters": adapters, "agents": ROSTER["agents"] | {"other": {"adapter": "other"}}}
@@ -87,7 +87,7 @@ def test_an_output_without_a_type_is_text(expects: Any, expected: list[str]) -> 
 def test_a_program_needs_run_and_an_agent_needs_an_instruction(task: dict[str, Any], expected: list[str]) -> None:
     plan = {"inputs": {"x": {"type": "string"}}, "tasks": {"task": task}}
 
-    assert plan_finding_codes(plan, roster=with_adapter(argv=["true"])) == expected
+    assert plan_finding_codes(plan, roster=roster_with_adapter(argv=["true"])) == expected
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-005", "MANIFEST-ROSTER-002")

@@ -71,14 +71,14 @@ def test_a_nested_plan_runs_after_the_upstream_tasks_of_the_outer_plan() -> None
 def test_the_value_of_a_used_plan_is_an_object_with_its_outputs() -> None:
     tasks = {
         "use": {"uses": "inner.yaml", "with": {"text": "x"}},
-        "whole": {**ASK, "needs": ["use"]},
+        "all": {**ASK, "needs": ["use"]},
         "part": {**ASK, "needs": [{"task": "use", "select": "/answer"}]},
     }
 
     plan = compile_with_inner_plan(tasks)
 
     outputs = {"answer": {"task": "use/read"}, "part": {"task": "use/check"}}
-    assert plan["tasks"]["whole"]["needs"][0]["from"] == {"object": outputs}
+    assert plan["tasks"]["all"]["needs"][0]["from"] == {"object": outputs}
     assert plan["tasks"]["part"]["needs"][0]["from"] == {"task": "use/read"}
 
 

@@ -32,8 +32,8 @@ def test_the_wave_plan_is_canonical_and_contains_its_digest() -> None:
     assert result.wave_plan is not None and result.data is not None, result.findings
     document = json.loads(result.data)
     assert result.data == rfc8785.dumps(document)
-    bare = {name: value for name, value in document.items() if name not in ("bundle", "digest")}
-    assert document["digest"] == sha256(rfc8785.dumps(bare))
+    without_digests = {name: value for name, value in document.items() if name not in ("bundle", "digest")}
+    assert document["digest"] == sha256(rfc8785.dumps(without_digests))
     raw = as_bytes(files["workflow.yaml"])
     assert document["bundle"] == [{"path": "workflow.yaml", "digest": sha256(raw), "bytes": len(raw)}]
 
@@ -161,7 +161,7 @@ def test_schema_references_must_resolve_inside_the_bundle(ref: str, expected: li
 
 @pytest.mark.requirement("COMPILE-WRITE-004")
 def test_only_reachable_agents_and_adapters_are_written() -> None:
-    named = compile_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "accept": [{"agent": "critic"}]}}})
+    by_agent = compile_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "accept": [{"agent": "critic"}]}}})
     escalating = compile_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "escalate": ["frontier"]}}})
     policy = {"allow": {"agents": ["writer", "critic"], "adapters": ["small", "large"]}}
     routed = compile_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=policy)
@@ -169,7 +169,7 @@ def test_only_reachable_agents_and_adapters_are_written() -> None:
     def reachable(plan: Any) -> Any:
         return {name: agent["adapters"] for name, agent in plan["agents"].items()}, sorted(plan["adapters"])
 
-    assert reachable(named) == ({"critic": {"capable": "small"}, "writer": {"cheap": "small"}}, ["small"])
+    assert reachable(by_agent) == ({"critic": {"capable": "small"}, "writer": {"cheap": "small"}}, ["small"])
     assert reachable(escalating) == ({"writer": {"cheap": "small", "frontier": "large"}}, ["large", "small"])
     both = {"critic": {"capable": "small"}, "writer": {"cheap": "small", "frontier": "large"}}
     assert reachable(routed) == (both, ["large", "small"])

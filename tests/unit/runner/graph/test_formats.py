@@ -19,7 +19,7 @@ RELEASE: dict[str, Any] = {
             "lane": "auto",
             "needs": [{"edge": "data", "from": {"task": "draft"}, "as": "text"}],
             "allow_failure": True,
-            "gate": {"question": ["Go on?"], "on_deadline": "reject"},
+            "gate": {"question": ["Continue?"], "on_deadline": "reject"},
         },
     },
     "waves": [["lint", "log"], ["draft"], ["sub/translate[lang=de]"]],

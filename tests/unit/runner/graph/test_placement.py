@@ -23,7 +23,7 @@ def graph_of(waves: list[list[str]], edges: list[GraphEdge]) -> Graph:
     return Graph("graph", "", nodes, tuple(edges))
 
 
-def order(upstream: str, downstream: str) -> GraphEdge:
+def order_edge(upstream: str, downstream: str) -> GraphEdge:
     return GraphEdge(upstream, downstream, EdgeKind.ORDER)
 
 
@@ -115,7 +115,7 @@ def test_text_fits_its_box(task_id: str, agent: str, marks: set[TaskMark]) -> No
 
 
 def test_edges_from_the_same_task_share_lanes() -> None:
-    edges = [order("a", "c"), order("a", "d")]
+    edges = [order_edge("a", "c"), order_edge("a", "d")]
     graph = graph_of([["a"], ["b"], ["c"], ["d"]], edges)
 
     routes = map_routes(graph)
@@ -126,7 +126,7 @@ def test_edges_from_the_same_task_share_lanes() -> None:
 
 def test_the_number_of_lanes_does_not_grow_with_tasks_times_waves() -> None:
     ids = [f"{number:03}" for number in range(200)]
-    edges = [order(upstream, downstream) for downstream in ids[100:] for upstream in ids[:100]]
+    edges = [order_edge(upstream, downstream) for downstream in ids[100:] for upstream in ids[:100]]
 
     routes = map_routes(graph_of([[task_id] for task_id in ids], edges))
 
@@ -135,7 +135,9 @@ def test_the_number_of_lanes_does_not_grow_with_tasks_times_waves() -> None:
 
 
 def test_boxes_are_reordered_to_avoid_crossings() -> None:
-    graph = graph_of([["a", "b", "c"], ["x", "y", "z"]], [order("a", "z"), order("b", "y"), order("c", "x")])
+    graph = graph_of(
+        [["a", "b", "c"], ["x", "y", "z"]], [order_edge("a", "z"), order_edge("b", "y"), order_edge("c", "x")]
+    )
 
     above, below = untangle(map_routes(graph))
 
@@ -144,7 +146,7 @@ def test_boxes_are_reordered_to_avoid_crossings() -> None:
 
 
 def test_a_chain_is_drawn_as_a_straight_line() -> None:
-    placement = place(graph_of([["a"], ["b"], ["c", "d"]], [order("a", "b"), order("b", "d")]))
+    placement = place(graph_of([["a"], ["b"], ["c", "d"]], [order_edge("a", "b"), order_edge("b", "d")]))
 
     assert {y for wire in placement.wires for _, y in wire.points} == {placement.wires[0].points[0][1]}
 

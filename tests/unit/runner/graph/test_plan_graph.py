@@ -12,7 +12,7 @@ def graph_of(tasks: dict[str, Any], waves: list[list[str]]) -> Graph:
     return build_graph(read_plan({"metadata": metadata, "tasks": tasks, "waves": waves}))
 
 
-def data(source: dict[str, Any], name: str) -> dict[str, Any]:
+def data_edge(source: dict[str, Any], name: str) -> dict[str, Any]:
     return {"edge": "data", "from": source, "as": name}
 
 
@@ -24,7 +24,7 @@ def edges_into_last(*needs: dict[str, Any], **fields: Any) -> tuple[GraphEdge, .
 def test_a_wave_plan_becomes_nodes_and_edges() -> None:
     tasks = {
         "log": {"agent": "operator"},
-        "draft": {"lane": "auto", "gate": GATE, "needs": [data({"task": "log"}, "commits")]},
+        "draft": {"lane": "auto", "gate": GATE, "needs": [data_edge({"task": "log"}, "commits")]},
     }
 
     assert graph_of(tasks, [["log"], ["draft"]]) == Graph(
@@ -41,7 +41,7 @@ def test_a_wave_plan_becomes_nodes_and_edges() -> None:
 def test_the_sources_of_a_nested_value_are_found() -> None:
     value = {"object": {"x": {"list": [{"task": "b", "select": "/n"}, {"object": {"y": {"each": "a"}}}]}}}
 
-    assert edges_into_last(data(value, "v")) == (
+    assert edges_into_last(data_edge(value, "v")) == (
         GraphEdge("a", "last", EdgeKind.DATA, "v"),
         GraphEdge("b", "last", EdgeKind.DATA, "v"),
     )
@@ -59,7 +59,10 @@ def test_a_condition_is_a_mark_and_not_an_edge() -> None:
 
 def test_edges_of_the_same_kind_between_two_tasks_are_merged() -> None:
     edges = edges_into_last(
-        {"edge": "order", "task": "a"}, data({"task": "a"}, "y"), data({"task": "a"}, "x"), data({"task": "a"}, "x")
+        {"edge": "order", "task": "a"},
+        data_edge({"task": "a"}, "y"),
+        data_edge({"task": "a"}, "x"),
+        data_edge({"task": "a"}, "x"),
     )
 
     assert edges == (GraphEdge("a", "last", EdgeKind.DATA, "x, y"), GraphEdge("a", "last", EdgeKind.ORDER))

@@ -20,13 +20,13 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=12)
 def wave_plans(draw: st.DrawFn) -> dict[str, Any]:
     waves = draw(st.lists(st.lists(ANY_TEXT, min_size=1, max_size=3), min_size=1, max_size=4))
     tasks: dict[str, Any] = {}
-    placed: list[list[str]] = []
+    wave_ids: list[list[str]] = []
     for index, wave in enumerate(waves):
         earlier = sorted(tasks)
         ids = [f"{index}.{place}{text}" for place, text in enumerate(wave)]
-        placed.append(ids)
+        wave_ids.append(ids)
         tasks.update({task_id: draw(task(earlier)) for task_id in ids})
-    return {"metadata": {"name": draw(ANY_TEXT), "description": draw(ANY_TEXT)}, "tasks": tasks, "waves": placed}
+    return {"metadata": {"name": draw(ANY_TEXT), "description": draw(ANY_TEXT)}, "tasks": tasks, "waves": wave_ids}
 
 
 def task(earlier: list[str]) -> st.SearchStrategy[dict[str, Any]]:

@@ -42,13 +42,13 @@ def logs(*items: dict[str, Any]) -> dict[str, Any]:
     return {"resourceLogs": [{"scopeLogs": [{"logRecords": list(items)}]}]}
 
 
-def read(spool: RecordSpool, *documents: dict[str, Any]) -> ParsedSource:
+def parse_documents(spool: RecordSpool, *documents: dict[str, Any]) -> ParsedSource:
     data = b"".join(json.dumps(document).encode() + b"\n" for document in documents)
     return parse(spool, ImportFile("trace.jsonl", BytesIO(data)), 0, is_json_lines=True)
 
 
-def records(spool: RecordSpool, *documents: dict[str, Any]) -> list[ImportedRecord]:
-    return list(read(spool, *documents).records())
+def imported_records(spool: RecordSpool, *documents: dict[str, Any]) -> list[ImportedRecord]:
+    return list(parse_documents(spool, *documents).records())
 
 
 def spans_and_causes(imported: list[ImportedRecord]) -> list[tuple[Any, tuple[int, ...]]]:
@@ -56,7 +56,7 @@ def spans_and_causes(imported: list[ImportedRecord]) -> list[tuple[Any, tuple[in
 
 
 def test_spans_are_ordered_by_start_time_and_follow_their_parents(spool: RecordSpool) -> None:
-    imported = records(
+    imported = imported_records(
         spool, spans(span("c", "b", "30"), span("b", "a", "20")), spans(span("d", "a", "25"), span("a", None, "10"))
     )
 
@@ -64,7 +64,7 @@ def test_spans_are_ordered_by_start_time_and_follow_their_parents(spool: RecordS
 
 
 def test_a_child_whose_clock_is_behind_still_follows_its_parent(spool: RecordSpool) -> None:
-    imported = records(
+    imported = imported_records(
         spool, spans(span("c", "b", "1"), span("b", "a", "2"), span("a", None, "900"), span("z", None, "800"))
     )
 
@@ -72,13 +72,13 @@ def test_a_child_whose_clock_is_behind_still_follows_its_parent(spool: RecordSpo
 
 
 def test_a_missing_parent_is_named_and_not_linked(spool: RecordSpool) -> None:
-    (record,) = records(spool, spans(span("b", "gone", "2")))
+    (record,) = imported_records(spool, spans(span("b", "gone", "2")))
 
     assert (record.data["parent"], record.causes) == ("gone", ())
 
 
-def test_spans_in_a_parent_loop_have_only_earlier_causes(spool: RecordSpool) -> None:
-    imported = records(spool, spans(span("a", "b", "1"), span("b", "a", "2"), span("s", "s", "3")))
+def test_spans_in_a_parent_cycle_have_only_earlier_causes(spool: RecordSpool) -> None:
+    imported = imported_records(spool, spans(span("a", "b", "1"), span("b", "a", "2"), span("s", "s", "3")))
 
     assert sorted(len(record.causes) for record in imported) == [0, 0, 1]
     assert all(cause < index for index, record in enumerate(imported) for cause in record.causes)
@@ -118,7 +118,7 @@ FAULTS: dict[str, tuple[list[dict[str, Any]], list[str | None], list[str]]] = {
 def test_faults_of_spans_are_recorded_and_summarized(case: str, spool: RecordSpool) -> None:
     items, faults, remarks = FAULTS[case]
 
-    parsed = read(spool, spans(*items))
+    parsed = parse_documents(spool, spans(*items))
 
     imported = {(record.data["span"], record.data["trace"]): record.data.get("fault") for record in parsed.records()}
     assert imported == {(item["spanId"], item["traceId"]): fault for item, fault in zip(items, faults, strict=True)}
@@ -126,7 +126,7 @@ def test_faults_of_spans_are_recorded_and_summarized(case: str, spool: RecordSpo
 
 
 def test_the_status_of_a_span_is_recorded(spool: RecordSpool) -> None:
-    imported = records(
+    imported = imported_records(
         spool, spans(valid_span(A, status={"code": 2}), valid_span(B, status={"code": "STATUS_CODE_OK"}), valid_span(C))
     )
 
@@ -136,13 +136,13 @@ def test_the_status_of_a_span_is_recorded(spool: RecordSpool) -> None:
 @pytest.mark.parametrize("name", ["traceId", "spanId", "parentSpanId"])
 def test_an_id_that_is_not_a_string_is_rejected(name: str, spool: RecordSpool) -> None:
     with pytest.raises(SourceError, match=f"{name} is not a string"):
-        records(spool, spans({**valid_span(A), name: 7}))
+        imported_records(spool, spans({**valid_span(A), name: 7}))
 
 
 def test_a_long_chain_of_spans_needs_no_recursion(spool: RecordSpool) -> None:
     many = [span(str(number), str(number - 1), "1") for number in range(5_000, 0, -1)]
 
-    imported = records(spool, spans(*many))
+    imported = imported_records(spool, spans(*many))
 
     assert [record.causes for record in imported] == [(), *((number,) for number in range(4_999))]
 
@@ -156,13 +156,13 @@ def test_a_log_record_follows_from_its_span(spool: RecordSpool) -> None:
         "body": {"stringValue": "x"},
     }
 
-    imported = records(spool, logs(event), spans(span("a", None, "1")))
+    imported = imported_records(spool, logs(event), spans(span("a", None, "1")))
 
     assert [(record.kind, record.causes) for record in imported] == [("x-import-span", ()), ("x-import-event", (0,))]
 
 
 def test_64_bit_numbers_are_accepted_and_stored_as_strings(spool: RecordSpool) -> None:
-    (record,) = records(
+    (record,) = imported_records(
         spool, spans(span("a", None, 1_794_733_200_000_000_001, attributes=[attribute("n", intValue=2**60)]))
     )
 
@@ -176,7 +176,7 @@ def test_64_bit_numbers_are_accepted_and_stored_as_strings(spool: RecordSpool) -
 
 def test_an_out_of_range_number_elsewhere_is_rejected_with_its_location(spool: RecordSpool) -> None:
     with pytest.raises(SourceError) as raised:
-        records(spool, spans(span("a", flags=2**60)))
+        imported_records(spool, spans(span("a", flags=2**60)))
 
     assert (raised.value.place, raised.value.sentence) == (
         "line 1, /resourceSpans/0/scopeSpans/0/spans/0",
@@ -221,18 +221,18 @@ def test_an_out_of_range_number_elsewhere_is_rejected_with_its_location(spool: R
 def test_messages_are_found_in_every_known_format(
     fields: dict[str, Any], side: str, expected: Any, spool: RecordSpool
 ) -> None:
-    (record,) = records(spool, spans(span("a", None, "1", **fields)))
+    (record,) = imported_records(spool, spans(span("a", None, "1", **fields)))
 
     assert json.loads(record.bodies[side].data) == expected
 
 
 def test_a_source_with_only_metrics_is_rejected(spool: RecordSpool) -> None:
     with pytest.raises(SourceError, match="contains no spans and no log records"):
-        read(spool, {"resourceMetrics": []})
+        parse_documents(spool, {"resourceMetrics": []})
 
 
 def test_a_long_value_is_only_in_the_record_body(spool: RecordSpool) -> None:
-    (record,) = records(spool, spans(span("a", None, "1", name="x" * 257)))
+    (record,) = imported_records(spool, spans(span("a", None, "1", name="x" * 257)))
 
     assert "name" not in record.data
     assert json.loads(record.bodies["record"].data)["name"] == "x" * 257

@@ -1,4 +1,4 @@
-"""Locating manifests and assembling a workflow from them."""
+"""Manifests are located, checked against their schemas, and assembled to a workflow."""
 
 from pathlib import Path
 from typing import Any
@@ -91,15 +91,20 @@ def test_an_input_file_must_contain_one_document() -> None:
 
 @pytest.mark.requirement("MANIFEST-DOC-003")
 def test_x_fields_have_no_effect() -> None:
-    own = {"x-note": {"anything": [1]}}
-    policy = POLICY | own | {"allow": POLICY["allow"] | own}
+    user_fields = {"x-note": {"anything": [1]}}
+    policy = POLICY | user_fields | {"allow": POLICY["allow"] | user_fields}
     roster = {
-        "adapters": {name: adapter | own for name, adapter in ROSTER["adapters"].items()},
-        "agents": {name: agent | own for name, agent in ROSTER["agents"].items()},
+        "adapters": {name: adapter | user_fields for name, adapter in ROSTER["adapters"].items()},
+        "agents": {name: agent | user_fields for name, agent in ROSTER["agents"].items()},
     }
     plain = compile_files({"workflow.yaml": workflow(PLAN)})
     annotated = compile_files(
-        {"workflow.yaml": workflow({"tasks": {"work": WORK | own}, **own}, roster=roster, policy=policy) | own}
+        {
+            "workflow.yaml": workflow(
+                {"tasks": {"work": WORK | user_fields}, **user_fields}, roster=roster, policy=policy
+            )
+            | user_fields
+        }
     )
 
     assert plain.wave_plan is not None and annotated.wave_plan is not None, annotated.findings
@@ -144,9 +149,9 @@ def test_a_literal_api_key_is_not_treated_as_a_variable_name() -> None:
     ],
 )
 def test_each_schema_violation_is_one_finding(task: dict[str, Any], expected: list[str]) -> None:
-    found = finding_codes({"workflow.yaml": workflow({"tasks": {"work": WORK, "other": task}})})
+    codes = finding_codes({"workflow.yaml": workflow({"tasks": {"work": WORK, "other": task}})})
 
-    assert [code for code in found if code != "F312"] == expected
+    assert [code for code in codes if code != "F312"] == expected
 
 
 @pytest.mark.requirement("MANIFEST-DOC-004")
@@ -217,13 +222,13 @@ def test_a_symlink_may_point_inside_the_bundle_and_not_outside(tmp_path: Path) -
     (root / "outside.yaml").symlink_to("../plan.yaml")
     (root / "loop.yaml").symlink_to("loop.yaml")
 
-    found = {}
+    codes = {}
     for name in ("inside", "outside", "loop"):
         (root / "workflow.yaml").write_bytes(as_bytes(workflow(f"{name}.yaml")))  # type: ignore[arg-type]
         result = check_file(Bundle(DiskFiles(root)), "workflow.yaml", None, {})
-        found[name] = [finding.code for finding in result.findings]
+        codes[name] = [finding.code for finding in result.findings]
 
-    assert found == {"inside": [], "outside": ["F121"], "loop": ["F103"]}
+    assert codes == {"inside": [], "outside": ["F121"], "loop": ["F103"]}
 
 
 @pytest.mark.requirement("MANIFEST-PATH-002", "MANIFEST-WORKFLOW-001")
@@ -270,9 +275,9 @@ def test_inputs_may_be_inline_or_in_a_file() -> None:
 )
 def test_inputs_must_be_declared_and_match_their_schema(inputs: Any, expected: list[str] | None) -> None:
     plan = PLAN | {"inputs": {"a": {"type": "integer", "default": 1}}}
-    found = finding_codes({"workflow.yaml": workflow(plan, inputs=inputs)})
+    codes = finding_codes({"workflow.yaml": workflow(plan, inputs=inputs)})
 
-    assert found == expected if expected is not None else set(found) == {"F015"}
+    assert codes == expected if expected is not None else set(codes) == {"F015"}
 
 
 @pytest.mark.requirement("MANIFEST-INPUT-001")

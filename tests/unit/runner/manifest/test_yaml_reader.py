@@ -1,4 +1,4 @@
-"""Reading YAML and JSON."""
+"""The reader of YAML and JSON: values, locations and limits."""
 
 import json
 import os
@@ -173,7 +173,7 @@ def test_a_key_that_is_not_a_string_is_one_finding_and_dropped() -> None:
     assert value_of('{"\\u0000": 1}') == {"\0": 1}
 
 
-def test_one_error_does_not_hide_the_next() -> None:
+def test_an_error_does_not_hide_later_errors() -> None:
     assert findings_in("a: 1\na: 2\n1: x\nb: !own x\n") == [("F110", 2, 1), ("F116", 3, 1), ("F117", 4, 4)]
 
 

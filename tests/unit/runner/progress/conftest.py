@@ -1,4 +1,4 @@
-"""Feeds the entries of an example ledger to a progress display, as a runner does."""
+"""A fixture that feeds the entries of an example ledger to a progress display, as a runner does."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from forum_runner.ledger.clock import read_time
 from ledgers.example_run import ExampleRun
-from unit.runner.progress.example_plan import plan_in
+from unit.runner.progress.example_plan import typed_plan
 
 Feed = Callable[..., None]
 RUNS = Path(".forum/runs")
@@ -16,14 +16,15 @@ RUNS = Path(".forum/runs")
 
 @pytest.fixture
 def feed() -> Feed:
-    """`recalled` is the number of entries an earlier process wrote; entries from `until` on are left out."""
+    """A function that feeds entries to a display. An earlier process wrote the first `recalled` entries, and entries
+    from `until` on are left out."""
 
     def feed_entries(progress: Any, example: ExampleRun, until: int | None = None, recalled: int = 0) -> None:
         entries = [
             (seq, read_time(entry["at"]), entry["kind"], entry["data"])
             for seq, entry in enumerate(example.entries[:until])
         ]
-        progress.opened(example.run_id, RUNS / example.run_id, plan_in(example.plan))
+        progress.opened(example.run_id, RUNS / example.run_id, typed_plan(example.plan))
         progress.recalled(entries[:recalled])
         for entry in entries[recalled:]:
             progress.entry(*entry)

@@ -14,19 +14,19 @@ from forum_runner.report.paint import STATE_COLORS
 from ledgers import EXAMPLES
 from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from unit.runner.progress.example_plan import plan_in
+from unit.runner.progress.example_plan import typed_plan
 
 EVENTS = [RecentEvent("draft: attempt 1: error network"), RecentEvent("wrong: failed (verdict)", "failed")]
 
 
 def view_of(example: ExampleRun, until: int | None = None) -> RunView:
-    view = RunView(RUN, plan=plan_in(example.plan))
+    view = RunView(RUN, plan=typed_plan(example.plan))
     for seq, entry in enumerate(example.entries[:until]):
         view.apply(seq, read_time(entry["at"]), entry["kind"], entry["data"])
     return view
 
 
-def lines(
+def render_frame(
     view: RunView, screen: Screen, events: Iterable[RecentEvent] = (), wait: str | None = None, later_s: int = 2
 ) -> str:
     last = view.history.last
@@ -34,13 +34,13 @@ def lines(
     return "".join(f"{line.plain}\n" for line in frame(view, now_us, screen, events, wait))
 
 
-def judged() -> RunView:
-    """Return a run with budgets during its first check."""
+def budgeted_view() -> RunView:
+    """Return the view of a run with budgets during its first check."""
     return view_of(EXAMPLES["budget_stop"](), 15)
 
 
-def test_a_frame_of_80_columns() -> None:
-    assert lines(judged(), Screen(80, 24), EVENTS, "waiting 2.0s: retry of draft") == (
+def test_a_frame_of_80_columns_shows_tasks_waits_budgets_and_events() -> None:
+    assert render_frame(budgeted_view(), Screen(80, 24), EVENTS, "waiting 2.0s: retry of draft") == (
         f"test  19.5s  {RUN}\n"
         "wave 2 of 3: 0 of 1 ended\n"
         "tasks     ██████░░░░░░░░░░░░░░ 1 of 3  1 passed\n"
@@ -56,7 +56,7 @@ def test_a_frame_of_80_columns() -> None:
 
 
 def test_a_frame_of_40_columns_omits_the_least_important_parts() -> None:
-    assert lines(judged(), Screen(40, 24), EVENTS) == (
+    assert render_frame(budgeted_view(), Screen(40, 24), EVENTS) == (
         "test  19.5s  01936b2e-4d10-7a3c-9f00-2b…\n"
         "wave 2 of 3: 0 of 1 ended\n"
         "tasks     ███░░░░░░░ 1 of 3  1 passed\n"
@@ -73,7 +73,7 @@ def test_a_frame_of_40_columns_omits_the_least_important_parts() -> None:
 def test_every_state_is_named_and_failures_come_first() -> None:
     view = view_of(EXAMPLES["failed_and_tolerated"](), 24)
 
-    text = lines(view, Screen(40, 24))
+    text = render_frame(view, Screen(40, 24))
 
     assert text == (
         "test  30.7s  01936b2e-4d10-7a3c-9f00-2b…\n"
@@ -89,8 +89,8 @@ def test_waves_count_their_ended_tasks() -> None:
     example = EXAMPLES["two_waves"]()
     first_end = next(seq for seq, entry in enumerate(example.entries) if entry["kind"] == "task.ended")
 
-    assert lines(view_of(example, first_end + 1), Screen(80, 24)).splitlines()[1] == "wave 1 of 3: 1 of 2 ended"
-    assert lines(view_of(example), Screen(80, 24)).splitlines()[1].startswith("wave 3 of 3: ")
+    assert render_frame(view_of(example, first_end + 1), Screen(80, 24)).splitlines()[1] == "wave 1 of 3: 1 of 2 ended"
+    assert render_frame(view_of(example), Screen(80, 24)).splitlines()[1].startswith("wave 3 of 3: ")
 
 
 def test_the_row_of_a_task_shows_its_current_activity() -> None:
@@ -98,26 +98,26 @@ def test_the_row_of_a_task_shows_its_current_activity() -> None:
     example.wave()
     rows = []
 
-    def note_row() -> None:
-        [row] = [line for line in lines(view_of(example), Screen(100, 24)).splitlines() if " draft " in line]
+    def record_row() -> None:
+        [row] = [line for line in render_frame(view_of(example), Screen(100, 24)).splitlines() if " draft " in line]
         rows.append(row.partition("s  ")[2])
 
     example.start("draft")
-    note_row()
+    record_row()
     example.fail("draft", "rate_limited")
-    note_row()
+    record_row()
     example.start("draft")
-    note_row()
+    record_row()
     example.finish("draft", {"title": "one"})
     example.check("draft")
     example.ask("draft")
-    note_row()
+    record_row()
     example.judge("draft")
     example.ask("draft")
     example.judge("draft", "fail")
-    note_row()
+    record_row()
     example.escalate("draft")
-    note_row()
+    record_row()
 
     assert rows == [
         "attempt 1 by writer via small (cheap)",
@@ -129,12 +129,12 @@ def test_the_row_of_a_task_shows_its_current_activity() -> None:
     ]
 
 
-def test_every_state_has_its_own_colour() -> None:
+def test_every_state_has_its_own_color() -> None:
     assert set(STATE_COLORS) == set(STATES)
     assert len(set(STATE_COLORS.values())) == len(STATES)
 
 
-def units_in(text: str) -> list[str]:
+def task_names_in(text: str) -> list[str]:
     """Return the names in the rows of running tasks, which start with a one-character mark."""
     return [line.split()[1] for line in text.splitlines() if line[0] != " " and line[1] == " "]
 
@@ -148,9 +148,9 @@ def test_at_most_twelve_tasks_are_listed_with_retried_and_running_ones_first() -
     example.fail(names[-1], "timeout")
     example.finish(first, "done")
 
-    text = lines(view_of(example), Screen(80, 24))
+    text = render_frame(view_of(example), Screen(80, 24))
 
-    assert units_in(text) == [names[-1], *names[:11]]
+    assert task_names_in(text) == [names[-1], *names[:11]]
     assert text.endswith("  and 8 more\n")
 
 
@@ -162,7 +162,7 @@ def test_retried_tasks_leave_half_of_the_rows_to_other_running_tasks() -> None:
     for name in names[:13]:
         example.fail(name, "timeout")
 
-    assert units_in(lines(view_of(example), Screen(80, 24))) == [*names[:6], *names[13:19]]
+    assert task_names_in(render_frame(view_of(example), Screen(80, 24))) == [*names[:6], *names[13:19]]
 
 
 @pytest.mark.parametrize(
@@ -178,14 +178,14 @@ def test_long_names_with_a_common_prefix_stay_distinguishable(name: str, display
     for seq, version in enumerate(("3.11", "3.12")):
         view.apply(seq, 0, "task.started", {"task": name.format(version), "attempt": 1})
 
-    text = lines(view, Screen(90, 24))
+    text = render_frame(view, Screen(90, 24))
 
-    assert units_in(text) == [displayed.format(version) for version in ("3.11", "3.12")]
+    assert task_names_in(text) == [displayed.format(version) for version in ("3.11", "3.12")]
     assert len({line.index("attempt 1 by") for line in text.splitlines()[2:]}) == 1
 
 
-def test_a_low_terminal_keeps_the_heading_and_the_budgets() -> None:
-    text = lines(judged(), Screen(80, 9), EVENTS).splitlines()
+def test_a_terminal_with_few_rows_keeps_the_heading_and_the_budgets() -> None:
+    text = render_frame(budgeted_view(), Screen(80, 9), EVENTS).splitlines()
 
     assert [line.split()[0] for line in text] == ["test", "wave", "tasks", "⠴", *["budget"] * 4]
 
@@ -194,7 +194,7 @@ def test_a_low_terminal_keeps_the_heading_and_the_budgets() -> None:
 @pytest.mark.parametrize("width", [20, 40, 80, 300])
 def test_every_line_fits_the_width_at_every_entry(name: str, width: int) -> None:
     example = EXAMPLES[name]()
-    view = RunView(RUN, plan=plan_in(example.plan))
+    view = RunView(RUN, plan=typed_plan(example.plan))
     screen = Screen(width, 12)
 
     for seq, entry in enumerate(example.entries):
@@ -204,14 +204,14 @@ def test_every_line_fits_the_width_at_every_entry(name: str, width: int) -> None
 
 
 def test_a_terminal_without_unicode_gets_ascii() -> None:
-    assert lines(judged(), Screen(60, 24, is_ascii=True), EVENTS).isascii()
+    assert render_frame(budgeted_view(), Screen(60, 24, is_ascii=True), EVENTS).isascii()
 
 
 def test_names_from_manifests_are_neither_terminal_codes_nor_markup() -> None:
     plan = {**ExampleRun(plan_of("escalated")).plan, "metadata": {"name": "a\x1b[2J[red]b[/red]"}}
-    view = RunView(RUN, plan=plan_in(plan))
+    view = RunView(RUN, plan=typed_plan(plan))
 
-    text = lines(view, Screen(80, 24), wait="\x9b31m")
+    text = render_frame(view, Screen(80, 24), wait="\x9b31m")
 
     assert text.startswith("a\N{REPLACEMENT CHARACTER}[2J[red]b[/red]  0ms")
     assert "\x1b" not in text
@@ -222,8 +222,8 @@ def test_the_clock_stops_during_a_pause_and_after_the_end() -> None:
     paused = view_of(EXAMPLES["gate_approved"](), 8)
     ended = view_of(EXAMPLES["cancelled"]())
 
-    assert lines(paused, Screen(80, 24), later_s=900).startswith("test  paused (gate)  8.7s  ")
-    assert lines(ended, Screen(80, 24), later_s=900).startswith("test  cancelled  11.2s  ")
+    assert render_frame(paused, Screen(80, 24), later_s=900).startswith("test  paused (gate)  8.7s  ")
+    assert render_frame(ended, Screen(80, 24), later_s=900).startswith("test  cancelled  11.2s  ")
 
 
 def test_the_wall_budget_is_measured_by_the_clock_and_not_by_calls() -> None:
@@ -231,4 +231,4 @@ def test_the_wall_budget_is_measured_by_the_clock_and_not_by_calls() -> None:
     example.plan["policy"]["budget"] = {"wall_ms": 60_000}
     view = view_of(example, 15)
 
-    assert lines(view, Screen(80, 24)).splitlines()[-1] == "budget    ██████░░░░░░░░░░░░░░ 19.5s of 1m00s"
+    assert render_frame(view, Screen(80, 24)).splitlines()[-1] == "budget    ██████░░░░░░░░░░░░░░ 19.5s of 1m00s"

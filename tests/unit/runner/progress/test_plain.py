@@ -16,20 +16,20 @@ from forum_runner.progress.plain import PlainProgress
 from ledgers import EXAMPLES
 from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from unit.runner.progress.example_plan import plan_in
+from unit.runner.progress.example_plan import typed_plan
 
 Feed = Callable[..., None]
 LINE = re.compile(r"\[ *[0-9]+[.][0-9]s\] [^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
-def printed(feed: Feed, example: ExampleRun, until: int | None = None, recalled: int = 0) -> str:
+def print_progress(feed: Feed, example: ExampleRun, until: int | None = None, recalled: int = 0) -> str:
     stream = io.StringIO()
     feed(PlainProgress(stream), example, until, recalled)
     return stream.getvalue()
 
 
-def test_a_run_stopped_by_a_budget(feed: Feed) -> None:
-    assert printed(feed, EXAMPLES["budget_stop"]()) == (
+def test_the_lines_of_a_run_show_attempts_checks_budgets_and_the_result(feed: Feed) -> None:
+    assert print_progress(feed, EXAMPLES["budget_stop"]()) == (
         f"[   0.0s] run {RUN} in .forum/runs/{RUN}\n"
         "[   0.0s] test: 3 tasks in 3 waves\n"
         "[   0.0s] opened by pretend-runner 1.0.0, mode scripted, plan 2834bb50dea0\n"
@@ -61,7 +61,7 @@ def test_a_gate_is_printed_with_the_command_that_lists_it(feed: Feed) -> None:
     example.decide("archive", "approved")
     example.resume()
 
-    assert printed(feed, example).splitlines()[3:] == [
+    assert print_progress(feed, example).splitlines()[3:] == [
         "[   1.2s] archive: waiting for a decision until 2026-11-15 10:00:01.250Z, then approve: Keep?",
         f"[   1.2s]   to decide: forum gate list {RUN}",
         "[   2.5s] paused (gate)",
@@ -76,7 +76,7 @@ def test_commands_name_the_directory_if_it_is_not_the_default() -> None:
     stream = io.StringIO()
     progress = PlainProgress(stream)
 
-    progress.opened(RUN, Path("my runs/first"), plan_in(example.plan))
+    progress.opened(RUN, Path("my runs/first"), typed_plan(example.plan))
     for seq, entry in enumerate(example.entries):
         progress.entry(seq, read_time(entry["at"]), entry["kind"], entry["data"])
 
@@ -86,7 +86,7 @@ def test_commands_name_the_directory_if_it_is_not_the_default() -> None:
 def test_reused_and_skipped_tasks_and_the_earlier_run_are_printed(feed: Feed) -> None:
     earlier = "01936b2e-4d10-7a3c-9f00-000000000001"
 
-    lines = printed(feed, EXAMPLES["reused_and_skipped"]()).splitlines()
+    lines = print_progress(feed, EXAMPLES["reused_and_skipped"]()).splitlines()
 
     assert lines[2].endswith(f"from run {earlier}")
     assert f"[   2.5s] log: reused from run {earlier}, seq 4" in lines
@@ -95,7 +95,9 @@ def test_reused_and_skipped_tasks_and_the_earlier_run_are_printed(feed: Feed) ->
 
 
 def test_losses_routes_expansions_and_unsuccessful_ends_are_printed(feed: Feed) -> None:
-    text = "".join(printed(feed, EXAMPLES[name]()) for name in ("crash_and_resume", "routed", "failed_and_tolerated"))
+    text = "".join(
+        print_progress(feed, EXAMPLES[name]()) for name in ("crash_and_resume", "routed", "failed_and_tolerated")
+    )
 
     for line in (
         "one: attempt 1: lost (outcome unknown)",
@@ -117,7 +119,7 @@ def test_losses_routes_expansions_and_unsuccessful_ends_are_printed(feed: Feed) 
 def test_deliveries_are_not_printed_and_a_passing_task_takes_two_lines(feed: Feed, name: str) -> None:
     example = EXAMPLES[name]()
 
-    lines = printed(feed, example).splitlines()
+    lines = print_progress(feed, example).splitlines()
 
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     kinds = [entry["kind"] for entry in example.entries]
@@ -130,9 +132,9 @@ def test_deliveries_are_not_printed_and_a_passing_task_takes_two_lines(feed: Fee
 
 def test_entries_of_an_earlier_process_count_and_are_not_printed(feed: Feed) -> None:
     example = EXAMPLES["escalated"]()
-    complete, half = printed(feed, example).splitlines(), len(example.entries) // 2
+    complete, half = print_progress(feed, example).splitlines(), len(example.entries) // 2
 
-    resumed = printed(feed, example, recalled=half).splitlines()
+    resumed = print_progress(feed, example, recalled=half).splitlines()
 
     assert resumed[2:] == complete[-len(resumed) + 2 :]
     assert resumed[-1] == complete[-1]
@@ -168,7 +170,7 @@ def test_a_stop_request_is_printed_with_its_time() -> None:
     assert stream.getvalue().splitlines()[-1].startswith("[   8.5s] stopping: ")
 
 
-def test_states_are_coloured_if_colour_is_enabled(feed: Feed) -> None:
+def test_states_are_colored_if_color_is_enabled(feed: Feed) -> None:
     stream = io.StringIO()
     feed(PlainProgress(stream, color=True), EXAMPLES["failed_and_tolerated"]())
 
@@ -177,13 +179,15 @@ def test_states_are_coloured_if_colour_is_enabled(feed: Feed) -> None:
     assert "\x1b[36mlost: skipped" in stream.getvalue()
 
 
-NASTY = st.text(st.sampled_from("a\x1b[31m\x00\x9b\x85\u2028\u202e\r\n\t"), max_size=8)
+HOSTILE_TEXT = st.text(st.sampled_from("a\x1b[31m\x00\x9b\x85\u2028\u202e\r\n\t"), max_size=8)
 VALUES = st.recursive(
-    NASTY | st.integers(-9, 2**64) | st.booleans() | st.none(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NASTY, inner, max_size=3),
+    HOSTILE_TEXT | st.integers(-9, 2**64) | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(HOSTILE_TEXT, inner, max_size=3),
     max_leaves=5,
 )
-FACTS = "task attempt agent usage reserved state status reason verdict check by error instances wave deadline".split()
+DATA_FIELDS = (
+    "task attempt agent usage reserved state status reason verdict check by error instances wave deadline".split()
+)
 PLAN = {
     **ExampleRun(plan_of("escalated")).plan,
     "metadata": {"name": "n\x9b"},
@@ -192,11 +196,11 @@ PLAN = {
 }
 
 
-@given(st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.dictionaries(st.sampled_from(FACTS), VALUES))))
+@given(st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.dictionaries(st.sampled_from(DATA_FIELDS), VALUES))))
 def test_no_entry_can_print_terminal_codes_or_crash_the_display(entries: list[tuple[str, dict[str, object]]]) -> None:
     stream = io.StringIO()
     progress = PlainProgress(stream)
-    progress.opened("\x1b[31m", Path("d\n"), plan_in(PLAN))
+    progress.opened("\x1b[31m", Path("d\n"), typed_plan(PLAN))
 
     for seq, (kind, data) in enumerate(entries):
         progress.entry(seq, seq, kind, {"task": "a", **data})

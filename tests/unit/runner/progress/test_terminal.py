@@ -26,11 +26,11 @@ from pathlib import Path
 from forum_runner.ledger.clock import read_time
 from forum_runner.progress import make_progress
 from ledgers import EXAMPLES
-from unit.runner.progress.example_plan import plan_in
+from unit.runner.progress.example_plan import typed_plan
 
 example = EXAMPLES["failed_and_tolerated"]()
 progress = make_progress("auto", sys.stderr, color="color" in sys.argv)
-progress.opened(example.run_id, Path("d"), plan_in(example.plan))
+progress.opened(example.run_id, Path("d"), typed_plan(example.plan))
 for seq, entry in enumerate(example.entries):
     progress.entry(seq, read_time(entry["at"]), entry["kind"], entry["data"])
 progress.closed()
@@ -38,7 +38,7 @@ print("the result")
 """
 
 
-class CountedStream(io.StringIO):
+class CountingStream(io.StringIO):
     def __init__(self) -> None:
         super().__init__()
         self.writes = 0
@@ -74,7 +74,7 @@ def test_the_last_frame_shows_how_the_run_ended_and_stays(feed: Feed) -> None:
 
 
 def test_frames_are_drawn_by_time_and_not_by_entry() -> None:
-    stream = CountedStream()
+    stream = CountingStream()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, auto_refresh=False)
     progress.opened("r", Path("d"), None)
     before = stream.writes
@@ -186,7 +186,7 @@ def test_a_second_run_gets_its_own_display(feed: Feed) -> None:
 
 
 def run_on_terminal(columns: int, *arguments: str, **environ: str) -> tuple[str, str]:
-    """Return what a real terminal of this width receives, and the standard output."""
+    """Return the output to a real terminal of this width, and the standard output."""
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     inherited = {
@@ -201,7 +201,7 @@ def run_on_terminal(columns: int, *arguments: str, **environ: str) -> tuple[str,
             while part := os.read(controller, 65_536):
                 parts.append(part)
         except OSError:
-            pass  # Linux reports a closed terminal this way
+            pass  # On Linux, reading fails once the other side is closed.
         assert process.stdout is not None
         printed = process.stdout.read().decode()
     os.close(controller)
@@ -221,7 +221,7 @@ def test_lines_fit_a_real_terminal_of_any_width(columns: int) -> None:
     assert (screen.count(HIDE), screen.count(SHOW)) == (1, 1)
 
 
-def test_a_real_terminal_gets_colour_if_enabled() -> None:
+def test_a_real_terminal_gets_color_if_enabled() -> None:
     assert "\x1b[1;31m2 failed\x1b[0m" in run_on_terminal(80, "color")[0]
     assert "\x1b[1;31m" not in run_on_terminal(80)[0]
     assert "\x1b[1;31m" not in run_on_terminal(80, "color", NO_COLOR="1")[0]

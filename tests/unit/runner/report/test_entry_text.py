@@ -36,13 +36,15 @@ FIELDS = [
     "mode",
     "from",
 ]
-NASTY = st.text(st.sampled_from("a\x1b[31m\x00\x07\x9b\x85\u2028\u202e\r\n\t"), max_size=8)
+HOSTILE_TEXT = st.text(st.sampled_from("a\x1b[31m\x00\x07\x9b\x85\u2028\u202e\r\n\t"), max_size=8)
 VALUES = st.recursive(
-    NASTY | st.integers(-(2**63), 2**64 - 1) | st.booleans() | st.none(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NASTY | st.sampled_from(FIELDS), inner, max_size=3),
+    HOSTILE_TEXT | st.integers(-(2**63), 2**64 - 1) | st.booleans() | st.none(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(HOSTILE_TEXT | st.sampled_from(FIELDS), inner, max_size=3)
+    ),
     max_leaves=5,
 )
-MAPPINGS = st.dictionaries(st.sampled_from(FIELDS) | NASTY, VALUES, max_size=5)
+MAPPINGS = st.dictionaries(st.sampled_from(FIELDS) | HOSTILE_TEXT, VALUES, max_size=5)
 
 
 def entry(kind: str, **data: object) -> ReadEntry:
@@ -106,7 +108,7 @@ def test_every_entry_of_every_example_is_one_line(name: str) -> None:
         assert TERMINAL_CODES.search(log_line(read, color=False)) is None
 
 
-@given(st.sampled_from([*sorted(KINDS), "x-own", "\x1b[2J"]), MAPPINGS, MAPPINGS, NASTY)
+@given(st.sampled_from([*sorted(KINDS), "x-own", "\x1b[2J"]), MAPPINGS, MAPPINGS, HOSTILE_TEXT)
 def test_no_entry_can_print_terminal_codes_or_crash_the_report(
     kind: str, data: dict[str, object], bodies: dict[str, object], name: str
 ) -> None:
@@ -120,7 +122,7 @@ def test_no_entry_can_print_terminal_codes_or_crash_the_report(
     assert json.dumps(summary_document(history)).isascii()
 
 
-def test_colour_is_added_if_enabled() -> None:
+def test_color_is_added_if_enabled() -> None:
     ended = entry("task.ended", state="failed")
 
     assert "\x1b[31mfailed\x1b[0m" in log_line(ended, color=True)

@@ -1,4 +1,4 @@
-"""Why a program failed: its own last message, or the reason it was ended."""
+"""The reason of a failure is the program's last message, or the reason why the program was terminated."""
 
 from pathlib import Path
 

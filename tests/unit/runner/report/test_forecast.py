@@ -3,11 +3,11 @@
 from forum_runner.report.forecast_text import Forecast, TaskForecast, render_forecast
 
 
-def test_all_amounts_of_a_budget_are_shown_in_the_right_number() -> None:
+def test_all_amounts_of_a_budget_are_shown_and_an_amount_of_one_in_the_singular() -> None:
     task = TaskForecast("a", 0, "operator", "shell", "run", None, 1, 0, 0, 0)
-    most = {"calls": 1, "input_tokens": 0, "output_tokens": 0, "micro_usd": 0, "tokens": 0}
+    maximum = {"calls": 1, "input_tokens": 0, "output_tokens": 0, "micro_usd": 0, "tokens": 0}
     limits = {"calls": 1, "tokens": 1, "input_tokens": 1, "output_tokens": 1, "micro_usd": 0, "output_bytes": 1}
-    forecast = Forecast("one", "0" * 64, 1, (task,), most, {**limits, "wall_ms": 2_000})
+    forecast = Forecast("one", "0" * 64, 1, (task,), maximum, {**limits, "wall_ms": 2_000})
 
     assert render_forecast(forecast) == (
         "one: 1 task in 1 wave; dry run\n"

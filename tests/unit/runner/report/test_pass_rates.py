@@ -49,7 +49,7 @@ def three_runs() -> PassRates:
 COMPLETE_HEAD, KILLED_HEAD = (leaf(EXAMPLES["escalated"]().lines()[last]).hex() for last in (-1, 11))
 
 
-def test_the_text_report() -> None:
+def test_the_text_report_shows_rates_costs_and_commands() -> None:
     assert render_pass_rates(three_runs()) == (
         "3 runs: 2 of 3 (66.6%) passed; 1 unfinished\n"
         "\n"
@@ -67,7 +67,7 @@ def test_the_text_report() -> None:
     )
 
 
-def test_the_json_report() -> None:
+def test_the_json_report_has_rates_heads_and_commands() -> None:
     document = document_of(three_runs())
 
     assert [run["head"] for run in document["runs"]] == [COMPLETE_HEAD, KILLED_HEAD, COMPLETE_HEAD]
@@ -123,7 +123,7 @@ def test_zero_runs_have_a_rate_of_zero() -> None:
     assert render_pass_rates(compute_pass_rates([])).startswith("0 runs: 0 of 0 (0%) passed\n")
 
 
-def test_the_step_summary() -> None:
+def test_the_step_summary_shows_rates_heads_and_commands() -> None:
     assert render_step_pass_rates(three_runs()) == (
         "### forum: test\n"
         "\n"

@@ -18,13 +18,13 @@ LONG = Body(b"x" * 1_000_001)
 
 
 def directory_with(tmp_path: Path, *bodies: Body) -> Path:
-    named = {f"body{number}": body for number, body in enumerate(bodies)}
+    bodies_by_name = {f"body{number}": body for number, body in enumerate(bodies)}
     builder = LedgerBuilder()
-    builder.add("x-note", bodies=named)
+    builder.add("x-note", bodies=bodies_by_name)
     return builder.write(tmp_path / "run")
 
 
-def decided(**bodies: Body) -> ReadEntry:
+def decision_entry(**bodies: Body) -> ReadEntry:
     data = {"decision": "approved", "by": "person", "authenticated": False}
     references = {name: body.reference for name, body in bodies.items()}
     return ReadEntry("r", 7, AT, "person:ann", "gate.decided", [], data, references)
@@ -63,7 +63,7 @@ def test_a_sensitive_or_too_long_reason_is_not_read(tmp_path: Path, body: Body, 
     directory = directory_with(tmp_path, Body(b"another"), body)
 
     with TextReader(directory) as reader:
-        assert reader.reason_of(decided(reason=body)) == reason
+        assert reader.reason_of(decision_entry(reason=body)) == reason
 
 
 def test_a_redacted_reason_is_not_shown_even_if_its_bytes_still_exist(tmp_path: Path) -> None:
@@ -78,9 +78,9 @@ def test_a_redacted_reason_is_not_shown_even_if_its_bytes_still_exist(tmp_path: 
 def test_without_bodies_a_reason_is_reported_as_unread(tmp_path: Path) -> None:
     for directory in (None, tmp_path):
         with TextReader(directory) as reader:
-            assert reader.reason_of(decided(reason=Body(b"good"))) == RecordedText(TextState.UNREAD)
-            assert reader.reason_of(decided(reason=SALTED)) == RecordedText(TextState.SENSITIVE)
-            assert reader.reason_of(decided()) is None
+            assert reader.reason_of(decision_entry(reason=Body(b"good"))) == RecordedText(TextState.UNREAD)
+            assert reader.reason_of(decision_entry(reason=SALTED)) == RecordedText(TextState.SENSITIVE)
+            assert reader.reason_of(decision_entry()) is None
 
 
 def test_only_decisions_have_reasons(tmp_path: Path) -> None:
@@ -101,5 +101,5 @@ def test_an_invalid_body_reference_yields_no_text(body: dict[str, object]) -> No
 
 
 def test_the_entry_text_mentions_an_edited_instruction() -> None:
-    assert entry_text(decided()) == "approved by person (not authenticated)"
-    assert entry_text(decided(edited=Body(b"x"))) == "approved by person (not authenticated), instruction edited"
+    assert entry_text(decision_entry()) == "approved by person (not authenticated)"
+    assert entry_text(decision_entry(edited=Body(b"x"))) == "approved by person (not authenticated), instruction edited"

@@ -53,7 +53,7 @@ def footer(example: ExampleRun, spent: str, *more: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def test_a_run_that_passed(result_of: ReadResult) -> None:
+def test_a_passed_run_shows_its_tasks_outputs_and_costs(result_of: ReadResult) -> None:
     example = EXAMPLES["escalated"]()
 
     assert render_result(result_of(example)) == (
@@ -73,7 +73,7 @@ def test_a_run_that_passed(result_of: ReadResult) -> None:
     )
 
 
-def test_a_run_stopped_by_a_budget(result_of: ReadResult) -> None:
+def test_a_run_stopped_by_a_budget_shows_the_exhausted_budgets(result_of: ReadResult) -> None:
     example = EXAMPLES["budget_stop"]()
 
     assert render_result(result_of(example, 4)) == (
@@ -130,7 +130,7 @@ def test_a_failed_run_shows_the_reasons(result_of: ReadResult) -> None:
     )
 
 
-def paused() -> ExampleRun:
+def paused_run() -> ExampleRun:
     example = ExampleRun(plan_of("gate_approved"))
     example.gate("archive")
     example.do("draft", "a draft")
@@ -141,7 +141,7 @@ def paused() -> ExampleRun:
 
 
 def test_a_run_paused_at_gates_shows_how_to_decide_and_resume(result_of: ReadResult) -> None:
-    example = paused()
+    example = paused_run()
 
     assert render_result(result_of(example, 5)) == (
         "paused at a gate (exit 5): 2 waiting, 1 passed, 1 not started in 8.7s\n"
@@ -355,7 +355,7 @@ def test_every_example_is_rendered_without_terminal_codes(result_of: ReadResult,
 
 
 def test_the_json_of_a_paused_run_has_its_gates_and_commands(result_of: ReadResult) -> None:
-    document = json.loads(json.dumps(result_document(result_of(paused(), 5))))
+    document = json.loads(json.dumps(result_document(result_of(paused_run(), 5))))
 
     assert (document["status"], document["exit_code"], document["workflow"]) == ("paused", 5, "test")
     assert document["resume"] == "forum resume out"

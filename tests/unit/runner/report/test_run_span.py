@@ -14,7 +14,7 @@ from forum_runner.report.summary_json import summary_document
 from forum_runner.report.summary_text import render_summary
 from ledgers.example_run import ExampleRun
 
-_DAYS_MS = 3 * 24 * 3_600_000
+_THREE_DAYS_MS = 3 * 24 * 3_600_000
 
 
 def example_run(*, is_sealed: bool, is_redacted: bool) -> ExampleRun:
@@ -24,14 +24,14 @@ def example_run(*, is_sealed: bool, is_redacted: bool) -> ExampleRun:
     if is_sealed:
         example.seal()
     if is_redacted:
-        example.wait(_DAYS_MS)
+        example.wait(_THREE_DAYS_MS)
         example.redact_body(note, "text", "private")
         if is_sealed:
             example.seal()
     return example
 
 
-def compared(*, is_sealed: bool) -> RunDifference:
+def compare_with_redacted(*, is_sealed: bool) -> RunDifference:
     """Compare a run with the same run after a redaction."""
     examples = [example_run(is_sealed=is_sealed, is_redacted=is_redacted) for is_redacted in (False, True)]
 
@@ -43,7 +43,7 @@ def compared(*, is_sealed: bool) -> RunDifference:
 
 @pytest.mark.parametrize(("is_sealed", "span_ms"), [(True, 2_500), (False, 1_250)])
 def test_a_redaction_days_later_does_not_count(is_sealed: bool, span_ms: int) -> None:
-    before, after = compared(is_sealed=is_sealed).left, compared(is_sealed=is_sealed).right
+    before, after = compare_with_redacted(is_sealed=is_sealed).left, compare_with_redacted(is_sealed=is_sealed).right
 
     documents = [summary_document(summary) for summary in (before, after)]
     lines = [next(line for line in render_summary(summary, "run", color=False) if line.startswith("when"))
@@ -56,9 +56,9 @@ def test_a_redaction_days_later_does_not_count(is_sealed: bool, span_ms: int) ->
 
 @pytest.mark.parametrize("is_sealed", [True, False])
 def test_a_redaction_does_not_make_two_durations_differ(is_sealed: bool) -> None:
-    difference = compared(is_sealed=is_sealed)
+    difference = compare_with_redacted(is_sealed=is_sealed)
 
     document = json.loads(json.dumps(difference_document(difference)))
 
     assert document["a"]["span_ms"] == document["b"]["span_ms"]
-    assert "time" not in [what for _, what, _, _ in difference_rows(difference)]
+    assert "time" not in [name for _, name, _, _ in difference_rows(difference)]

@@ -20,7 +20,9 @@ def result_of(example: ExampleRun, directory: Path, exit_code: int = 0) -> RunRe
     return read_result(directory, read_history(ledger_at(directory)), exit_code)
 
 
-def test_a_run_stopped_by_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_stopped_by_a_budget_shows_its_tasks_budgets_and_head(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     example = EXAMPLES["budget_stop"]()
     head = leaf(example.lines()[-1]).hex()
