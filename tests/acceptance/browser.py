@@ -105,7 +105,7 @@ class _Handler(SimpleHTTPRequestHandler):
     def list_directory(self, path: str | os.PathLike[str]) -> None:
         """Answer with the paths of all files in a directory tree."""
         top = Path(path)
-        names = sorted(found.relative_to(top).as_posix() for found in top.rglob("*") if found.is_file())
+        names = sorted(file.relative_to(top).as_posix() for file in top.rglob("*") if file.is_file())
         self._answer(json.dumps(names).encode())
 
     def _body(self) -> bytes:

@@ -299,9 +299,9 @@ def variants(file: str, path: tuple[Any, ...]) -> Iterator[dict[str, list[dict[s
             node = node[step]
         return node
 
-    without = copy.deepcopy(FILES)
-    value = parent_in(without).pop(key)
-    yield without
+    without_property = copy.deepcopy(FILES)
+    value = parent_in(without_property).pop(key)
+    yield without_property
     for other in variations(value):
         changed = copy.deepcopy(FILES)
         parent_in(changed)[key] = other

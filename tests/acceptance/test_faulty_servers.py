@@ -281,10 +281,10 @@ def test_max_tokens_is_the_limit_of_the_adapter_or_the_rest_of_the_budget(
     result = folder.run()
     first, second = calls(folder)
 
-    sent = [request.document["max_tokens"] for request in server.requests]
-    assert sent == [call.reserved_tokens["output_tokens"] for call in (first, second)]
-    assert sent[0] == MAX_TOKENS
-    assert sent[1] == 700 - 400 - second.reserved_tokens["input_tokens"] == 38
+    sent_limits = [request.document["max_tokens"] for request in server.requests]
+    assert sent_limits == [call.reserved_tokens["output_tokens"] for call in (first, second)]
+    assert sent_limits[0] == MAX_TOKENS
+    assert sent_limits[1] == 700 - 400 - second.reserved_tokens["input_tokens"] == 38
     assert result.code == 0, result
     check_valid_by_command(folder)
 

@@ -1,4 +1,4 @@
-"""`forum-conformance judge` of one ledger, of several, and of folders."""
+"""`forum-conformance judge` with one ledger, with several ledgers, and with folders."""
 
 import json
 import os
@@ -32,10 +32,10 @@ def runs(tmp_path: Path) -> Path:
 def test_a_folder_of_run_directories_is_judged_in_the_order_of_their_names(runs: Path) -> None:
     code, out, err = judge("runs", cwd=runs.parent)
 
-    heads = [line for line in out.splitlines() if not line.startswith(" ")]
+    headlines = [line for line in out.splitlines() if not line.startswith(" ")]
     entries = len((runs / "a" / "ledger.jsonl").read_bytes().splitlines())
     assert (code, err) == (3, "")
-    assert heads == [
+    assert headlines == [
         f"valid: runs/a: {entries} entries, run {RUN}, passed",
         f"invalid: runs/deep/b: {entries} entries, run {RUN}, passed",
         f"incomplete: runs/deep/c: {entries - 1} entries, run {RUN}, not sealed",
@@ -103,13 +103,13 @@ def test_one_key_verifies_the_checkpoints_of_several_ledgers(tmp_path: Path) -> 
 def create_unreadable_folder(folder: Path) -> Path:
     """Nest folders until the path exceeds the limit, so that not even root can read the last one."""
     name = "d" * 200
-    at = os.open(folder, os.O_RDONLY)
+    parent_fd = os.open(folder, os.O_RDONLY)
     for _ in range(25):
-        os.mkdir(name, dir_fd=at)
-        inner = os.open(name, os.O_RDONLY, dir_fd=at)
-        os.close(at)
-        at = inner
-    os.close(at)
+        os.mkdir(name, dir_fd=parent_fd)
+        inner = os.open(name, os.O_RDONLY, dir_fd=parent_fd)
+        os.close(parent_fd)
+        parent_fd = inner
+    os.close(parent_fd)
     return folder / name
 
 
@@ -118,10 +118,10 @@ def test_an_unreadable_folder_is_reported_and_the_others_are_judged(runs: Path) 
 
     code, out, err = judge("runs", cwd=runs.parent)
 
-    heads = [line.partition(": ")[0] for line in out.splitlines() if not line.startswith(" ")]
+    headlines = [line.partition(": ")[0] for line in out.splitlines() if not line.startswith(" ")]
     (unreadable,) = (line for line in out.splitlines() if line.startswith("not judged"))
     assert (code, err) == (3, "")
-    assert heads == ["valid", "not judged", "invalid", "incomplete", "4 ledgers"]
+    assert headlines == ["valid", "not judged", "invalid", "incomplete", "4 ledgers"]
     assert unreadable.endswith("File name too long")
 
 
@@ -147,7 +147,7 @@ def test_links_in_a_folder_are_not_followed(runs: Path) -> None:
     assert (lines[-1]["report"], lines[-1]["error"]) == (None, f"'{link}' is a link, which is not followed")
 
 
-def test_a_folder_reports_bare_foreign_and_missing_ledgers(runs: Path) -> None:
+def test_bare_foreign_and_missing_ledgers_in_a_folder_are_reported(runs: Path) -> None:
     notes = runs / "notes"
     shutil.copytree(SAMPLES["forum-engine"], notes / "engine")
     (runs / "a" / "ledger.jsonl").rename(notes / "bare.jsonl")
@@ -169,9 +169,9 @@ def test_a_folder_reports_bare_foreign_and_missing_ledgers(runs: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named() -> None:
-    mapped = Path("/proc/self/mem")
+    unreadable = Path("/proc/self/mem")
 
-    assert judge(mapped) == (2, "", f"forum-conformance: cannot read '{mapped}': Input/output error\n")
+    assert judge(unreadable) == (2, "", f"forum-conformance: cannot read '{unreadable}': Input/output error\n")
 
 
 @pytest.mark.parametrize(

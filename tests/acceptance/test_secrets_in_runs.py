@@ -64,8 +64,8 @@ def encodings_found(data: bytes, secret: str) -> list[str]:
         "quoted as a form": quote_plus(secret).encode(),
         "hexadecimal": plain.hex().encode(),
     }
-    found = [name for name, encoded in forms.items() if encoded in data]
-    return found + ["base64"] * any(plain in decoded for decoded in _decode_base64(data))
+    encodings = [name for name, encoded in forms.items() if encoded in data]
+    return encodings + ["base64"] * any(plain in decoded for decoded in _decode_base64(data))
 
 
 def _decode_base64(data: bytes) -> Iterator[bytes]:

@@ -133,9 +133,9 @@ class Folder:
 
     def body(self, out: str | Path, entry: Fields, name: str) -> bytes:
         with (self.path / out / "bodies.tar").open("rb") as stream:
-            found = BodyReader(stream).read(BodyReference(**entry["bodies"][name]))
-        assert found is not None
-        return found
+            content = BodyReader(stream).read(BodyReference(**entry["bodies"][name]))
+        assert content is not None
+        return content
 
     def read(self, name: str) -> str:
         return (self.path / name).read_text(encoding="utf-8")
@@ -156,8 +156,8 @@ class Result:
     err: str
 
     def document(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.out)
-        return found
+        document: dict[str, Any] = json.loads(self.out)
+        return document
 
 
 def check_valid(directory: Path) -> None:
@@ -190,8 +190,8 @@ def truncate_after(directory: Path, entries: int) -> None:
 
 def bytes_in(directory: Path, *excluded: str) -> dict[str, bytes]:
     """The contents of all files of a run directory by path, without the excluded paths."""
-    found = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if name not in excluded}
+    paths = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in paths.items() if name not in excluded}
 
 
 def all_bytes_in(directory: Path) -> bytes:

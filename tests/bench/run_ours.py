@@ -89,9 +89,9 @@ def cpu_s() -> float:
 
 def peak_bytes() -> int:
     """Peak memory of this process. `ru_maxrss` would start with the parent's value."""
-    found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
-    return int(found[1]) * 1024
+    match = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    assert match is not None
+    return int(match[1]) * 1024
 
 
 async def wait(begin: Callable[[], RunHandle]) -> FinishedRun:

@@ -79,15 +79,15 @@ def entries_in(directory: Path) -> list[dict[str, Any]]:
 
 def bodies_in(directory: Path) -> dict[str, bytes]:
     """The bodies by digest, without salts and without redacted bodies."""
-    found = {}
+    bodies = {}
     with tarfile.open(directory / "bodies.tar", "r:") as archive:
         for member in archive:
             folder, _, digest = member.name.partition("/")
             stream = archive.extractfile(member)
             assert stream is not None
             if folder != "redacted":
-                found[digest] = stream.read()[SALT_BYTES if folder == "salted" else 0 :]
-    return found
+                bodies[digest] = stream.read()[SALT_BYTES if folder == "salted" else 0 :]
+    return bodies
 
 
 def bytes_in(directory: Path) -> dict[str, bytes]:

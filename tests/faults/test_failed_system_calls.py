@@ -95,9 +95,9 @@ def check_can_be_created_again(directory: Path, wave_plan: bytes) -> None:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_run_without_faults_makes_every_listed_call(name: str, calls: CallsByScenario) -> None:
-    made = {SPELLINGS[call] for call, _ in calls[name]}
+    called = {SPELLINGS[call] for call, _ in calls[name]}
 
-    assert made == set(CALLS) - ({"unlink"} if name == "resume" else set())
+    assert called == set(CALLS) - ({"unlink"} if name == "resume" else set())
 
 
 @pytest.mark.requirement("LEDGER-WRITE-003")

@@ -266,21 +266,21 @@ def make_virtual_run(folder: Folder) -> Path:
     folder.write(
         tasks, roster=roster, answers=answers, outputs=outputs, policy={"on_failure": "continue", "on_lost": "retry"}
     )
-    assert folder.run("--deterministic", out="whole").code == 4
-    return folder.path / "whole"
+    assert folder.run("--deterministic", out="finished").code == 4
+    return folder.path / "finished"
 
 
 def test_a_run_cut_after_any_entry_resumes_to_the_same_outcome(folder: Folder) -> None:
     """A write of several entries may be cut anywhere, and the run can be resumed after any of them."""
-    whole = make_virtual_run(folder)
-    ends = folder.task_states("whole")
-    size = len(folder.entries("whole"))
-    kinds = {entry["kind"] for entry in folder.entries("whole")}
+    finished_run = make_virtual_run(folder)
+    ends = folder.task_states("finished")
+    size = len(folder.entries("finished"))
+    kinds = {entry["kind"] for entry in folder.entries("finished")}
     assert kinds >= {"gate.decided", "escalation.raised", "verdict.given", "task.expanded", "budget.stopped"}
 
     for entries in range(1, size):
         name = f"cut-{entries}"
-        shutil.copytree(whole, folder.path / name)
+        shutil.copytree(finished_run, folder.path / name)
         truncate_after(folder.path / name, entries)
         asyncio.run(api.resume(Workspace.at(folder.path), ResumeRequest(name)))
 

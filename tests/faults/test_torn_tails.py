@@ -97,11 +97,11 @@ def test_cut_bodies_that_an_entry_refers_to_are_damage_not_a_torn_tail(
         directory = write_run_dir(tmp_path / str(cut), complete.ledger, complete.bodies[:cut])
         before = bytes_in(directory)
 
-        found = set(verification_report(directory).codes) - UNFINISHED_CODES
-        with pytest.raises(DamagedLedgerError) as refused:
+        damage_codes = set(verification_report(directory).codes) - UNFINISHED_CODES
+        with pytest.raises(DamagedLedgerError) as raised:
             open_ledger(directory)
 
-        assert {refused.value.finding.code} == found <= {"L301", "L302"}
+        assert {raised.value.finding.code} == damage_codes <= {"L301", "L302"}
         assert bytes_in(directory) == before
 
 

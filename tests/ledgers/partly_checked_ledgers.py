@@ -19,13 +19,13 @@ def redacted() -> ExampleRun:
     for output in ("asked", "told", "used"):
         run.answer(output)
     run.seal()
-    asked = run.unit("ask").closed_seq
-    told = run.unit("tell").started_seq
-    assert asked is not None
-    assert told is not None
-    run.redact_body(asked, "output", "asked by the person")
+    ask_seq = run.unit("ask").closed_seq
+    tell_seq = run.unit("tell").started_seq
+    assert ask_seq is not None
+    assert tell_seq is not None
+    run.redact_body(ask_seq, "output", "asked by the person")
     run.seal()
-    run.redact_body(told, "prompt", "not ours")
+    run.redact_body(tell_seq, "prompt", "not ours")
     run.add("x-note", {"ticket": "41"})
     run.repair(bodies=b"\1" * 3)
     run.seal()

@@ -27,18 +27,23 @@ def case(id_: str, role: str, request: Mapping[str, Any], expected: Mapping[str,
 
 def verify_case(id_: str, codes: Mapping[str, int | None] | None = None, **fields: Any) -> dict[str, Any]:
     """A case that expects findings with these codes, each at a seq or at none."""
-    found = codes or {}
-    levels = {number: _level(number, found) for number in LEVELS_OK}
-    seqs = [seq for seq in found.values() if seq is not None]
+    findings = codes or {}
+    levels = {number: _level(number, findings) for number in LEVELS_OK}
+    seqs = [seq for seq in findings.values() if seq is not None]
     incomplete = {"L310", "L501", "L502", "L503"}
-    verdict = "invalid" if set(found) - incomplete else "incomplete" if found else "valid"
-    expected = {"verdict": verdict, "codes": sorted(found), "first_bad_seq": min(seqs, default=None), "levels": levels}
+    verdict = "invalid" if set(findings) - incomplete else "incomplete" if findings else "valid"
+    expected = {
+        "verdict": verdict,
+        "codes": sorted(findings),
+        "first_bad_seq": min(seqs, default=None),
+        "levels": levels,
+    }
     return case(id_, "verify", {"input": "run"}, expected, **fields)
 
 
-def _level(number: str, found: Mapping[str, int | None]) -> dict[str, Any]:
-    codes = sorted(code for code in found if code[1] == number)
-    seqs = [seq for code in codes if (seq := found[code]) is not None]
+def _level(number: str, findings: Mapping[str, int | None]) -> dict[str, Any]:
+    codes = sorted(code for code in findings if code[1] == number)
+    seqs = [seq for code in codes if (seq := findings[code]) is not None]
     status = "fail" if codes else "ok"
     return {"status": status, "codes": codes, "first_bad_seq": min(seqs, default=None)}
 

@@ -149,31 +149,31 @@ def test_a_different_agent_is_a_miss() -> None:
 
 def test_a_long_difference_is_cut_around_its_start() -> None:
     long = "\n".join(f"line {n}" for n in range(1, 1_000))
-    found = failure_message(
+    message = failure_message(
         call(Prompt(text=long.replace("line 500", "LINE 500"))), recorded_call(prompt={"text": long})
     )
     wide = 1_000 * "a"
-    found_wide = failure_message(
+    wide_message = failure_message(
         call(Prompt(text=f"{wide}x\r{wide}")), recorded_call(prompt={"text": f"{wide}y{wide}"})
     )
-    rewritten = failure_message(call(Prompt(text=long.upper())), recorded_call(prompt={"text": long}))
+    rewritten_message = failure_message(call(Prompt(text=long.upper())), recorded_call(prompt={"text": long}))
 
-    assert found.split("\n")[2:] == [
+    assert message.split("\n")[2:] == [
         " line 497", " line 498", " line 499", "-line 500", "+LINE 500", " line 501", " line 502", " line 503",
     ]  # fmt: skip
-    assert found_wide.split("\n")[2:] == [
+    assert wide_message.split("\n")[2:] == [
         f"-...{40 * 'a'}y{119 * 'a'}...",
         f"+...{40 * 'a'}x\\r{117 * 'a'}...",
     ]
-    assert rewritten.split("\n")[2:] == [*(f"-line {n}" for n in range(1, 21)), "..."]
+    assert rewritten_message.split("\n")[2:] == [*(f"-line {n}" for n in range(1, 21)), "..."]
 
 
 def test_the_first_line_shows_an_excerpt_of_both_texts() -> None:
     same, more = 100 * "a" + "\u2028", 100 * "b"
-    found = failure_message(call(Prompt(text=f"{same}\tx{more}")), recorded_call(prompt={"text": f"{same}y"}))
+    message = failure_message(call(Prompt(text=f"{same}\tx{more}")), recorded_call(prompt={"text": f"{same}y"}))
 
     context = 11 * "a" + "\\u2028"
-    assert found.split("\n")[0] == (
+    assert message.split("\n")[0] == (
         f'the prompt\'s text first differs at line 1, column 102: recorded ..."{context}y", '
         f'requested ..."{context}\\tx{18 * "b"}"...'
     )

@@ -97,9 +97,9 @@ def test_contains_does_not_match_across_two_arguments() -> None:
 def test_a_reply_is_returned_unchanged(schema: Any) -> None:
     prompt = Prompt(text="Write.", output_schema=schema)
 
-    found = reply(call(prompt=prompt), {"reply": '```json\n{"a": 1.0}\n```\n'})
+    result = reply(call(prompt=prompt), {"reply": '```json\n{"a": 1.0}\n```\n'})
 
-    assert (found.content, found.failure) == (b'```json\n{"a": 1.0}\n```\n', None)
+    assert (result.content, result.failure) == (b'```json\n{"a": 1.0}\n```\n', None)
 
 
 @pytest.mark.requirement("MANIFEST-SCRIPT-002")
@@ -139,8 +139,8 @@ def test_every_task_name_that_the_compiler_accepts_matches_a_task() -> None:
 
     wave_plan = compile_files(files | {"workflow.yaml": workflow(plan)}).wave_plan
     assert wave_plan is not None
-    suffixes = {id_: ["[0]", "[1]"] if "foreach" in task else [""] for id_, task in wave_plan["tasks"].items()}
-    units = [id_ + suffix for id_, found in suffixes.items() for suffix in found]
+    suffixes_by_id = {id_: ["[0]", "[1]"] if "foreach" in task else [""] for id_, task in wave_plan["tasks"].items()}
+    units = [id_ + suffix for id_, suffixes in suffixes_by_id.items() for suffix in suffixes]
     prefixes = ("", "outer/", "outer[lang=de]/", "outer[lang=x%5D%5B]/", "outer[lang=fr]/", "plain/", "plain[1]/")
     names = map("".join, product(prefixes, inner, ("", "[0]", "[01]", "[n=1]", "[n=a%2Fb]", "[n=2]", "[")))
 
@@ -217,9 +217,9 @@ def scan(answers: Sequence[Mapping[str, Any]], attempt: Attempt) -> int | None:
 
 @given(ANSWERS, CALLS)
 def test_the_index_finds_the_same_answer_as_a_scan(answers: list[dict[str, Any]], attempt: Attempt) -> None:
-    found = Script(answers).first(attempt)
+    answer = Script(answers).first(attempt)
 
-    assert (found and found.number) == scan(answers, attempt)
+    assert (answer and answer.number) == scan(answers, attempt)
 
 
 @pytest.mark.parametrize(
@@ -361,10 +361,10 @@ def test_a_miss_reports_that_no_answer_is_for_the_task() -> None:
 
 @pytest.mark.parametrize("settings", [{"type": "scripted"}, {"type": "scripted", "answers": []}])
 def test_a_miss_without_any_answer_explains_how_to_provide_a_script(settings: dict[str, Any]) -> None:
-    found, latency_ms = ScriptedAdapter("model", settings).predict(call())
+    result, latency_ms = ScriptedAdapter("model", settings).predict(call())
 
     text = (
         "no answer for task 'draft', attempt 1, agent 'writer', text 'Write.': the script is empty; "
         "add a script to the workflow or pass --scripted FILE"
     )
-    assert (found, latency_ms) == (Reply(failure=Failure(ErrorKind.INVALID_REQUEST, text)), 0)
+    assert (result, latency_ms) == (Reply(failure=Failure(ErrorKind.INVALID_REQUEST, text)), 0)

@@ -139,7 +139,7 @@ def test_a_task_takes_values_only_from_earlier_waves(plan: dict[str, Any]) -> No
         values = [edge["from"] for edge in task.get("needs", []) if edge["edge"] == "data"]
         values += [condition["from"] for condition in task.get("when", [])]
         ids = [edge["task"] for edge in task.get("needs", []) if edge["edge"] == "order"]
-        for upstream in [*ids, *(found for value in values for found in tasks_in(value))]:
+        for upstream in [*ids, *(task_id for value in values for task_id in tasks_in(value))]:
             assert position[upstream] < position[id_]
 
 

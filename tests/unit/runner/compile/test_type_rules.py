@@ -107,8 +107,8 @@ def test_a_record_of_types_is_a_closed_object() -> None:
     record = Type.record({"a": Type.of({"$ref": "#/$defs/t", "$defs": {"t": {"type": "string"}}})})
 
     assert isinstance(select(record, "/b"), UnknownPointer)
-    found = select(record, "/a")
-    assert isinstance(found, Type) and found.kinds() == {"string"}
+    selected = select(record, "/a")
+    assert isinstance(selected, Type) and selected.kinds() == {"string"}
     assert Type.list_of(record, 2).kinds() == {"array"}
     assert isinstance(select(Type.list_of(record, 2), "/2"), UnknownPointer)
 

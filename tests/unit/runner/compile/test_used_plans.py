@@ -183,9 +183,9 @@ def test_arguments_must_match_the_inputs_of_the_used_plan(use: dict[str, Any], e
         "inputs": {"count": {"type": "integer", "default": 3}},
         "tasks": {"list": {**RUN, "output": {"type": "array"}}, "use": {"uses": "inner.yaml", **use}},
     }
-    found = finding_codes({"workflow.yaml": workflow(body), "inner.yaml": INNER})
+    codes = finding_codes({"workflow.yaml": workflow(body), "inner.yaml": INNER})
 
-    assert [code for code in found if code != "F303"] == expected
+    assert [code for code in codes if code != "F303"] == expected
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-005")

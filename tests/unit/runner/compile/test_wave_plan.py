@@ -154,9 +154,9 @@ def test_schema_references_must_resolve_inside_the_bundle(ref: str, expected: li
         "back.json": {"$ref": "loop.json"},
     }
 
-    found = [f.code for f in compile_files(files).findings]
+    codes = [f.code for f in compile_files(files).findings]
 
-    assert sorted(set(found)) == expected
+    assert sorted(set(codes)) == expected
 
 
 @pytest.mark.requirement("COMPILE-WRITE-004")
@@ -327,9 +327,9 @@ def test_all_findings_are_reported_in_order_and_an_error_yields_no_plan() -> Non
 
     result = compile_files({"workflow.yaml": json.dumps(workflow(plan), indent=1)})
 
-    found = [(f.place.line, f.place.column, f.code) for f in result.findings]
-    assert found == sorted(found)
-    assert {"F012", "F201", "F202", "F503", "F303"} <= {code for _, _, code in found}
+    locations = [(f.place.line, f.place.column, f.code) for f in result.findings]
+    assert locations == sorted(locations)
+    assert {"F012", "F201", "F202", "F503", "F303"} <= {code for _, _, code in locations}
     assert (result.wave_plan, result.data) == (None, None)
     assert exit_code_of(result.findings) == 2
 

@@ -19,13 +19,13 @@ VALUE = re.compile(rb'"[^"]*"(?=[,}\]\n])|-?[0-9.]+(?=[,}\]])|null|true|false|\[
 REPLACEMENTS = (b"null", b"[]", b"{}", b'""', b"-1", b"1.5", b"true", b'"x"', b"18446744073709551615", b"[[1]]")
 
 
-def import_file(path: Path, data: bytes | None = None) -> ImportFile:
+def source(path: Path, data: bytes | None = None) -> ImportFile:
     return ImportFile(path.name, BytesIO(path.read_bytes() if data is None else data))
 
 
 def parse_forum_engine(file: Path, data: bytes, spool: RecordSpool) -> ParsedSource:
     folder = file.parent
-    parts = {name: import_file(folder / name, data if name == file.name else None) for name in ENGINE_FILES}
+    parts = {name: source(folder / name, data if name == file.name else None) for name in ENGINE_FILES}
     return forum_engine.parse(spool, *(parts[name] for name in ENGINE_FILES))
 
 
@@ -52,7 +52,7 @@ def test_a_value_of_a_different_type_is_accepted_or_rejected_with_a_location(nam
     for data in mutate(file.read_bytes()):
         with closing(RecordSpool()) as spool:
             try:
-                parsed = PARSERS[name](file, data, spool)
+                parsed = READERS[name](file, data, spool)
             except SourceError as error:
                 assert error.file == file.name
                 outcomes["rejected"] += 1

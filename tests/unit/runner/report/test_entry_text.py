@@ -138,12 +138,12 @@ def test_an_empty_column_is_omitted() -> None:
 def test_lanes_lead_from_an_entry_to_its_causes() -> None:
     causes = {6: [4, 5], 5: [2], 4: [2, 3], 3: [], 2: []}
     lanes = CauseLanes(6)
-    drawn = []
+    rows = []
     for seq, seqs in causes.items():
         line = lanes.line(ReadEntry("r", seq, "now", "runner", "x-step", seqs, {}, {}), color=False)
-        drawn.append((line.partition("  ")[0], line.partition("  <- ")[2]))
+        rows.append((line.partition("  ")[0], line.partition("  <- ")[2]))
 
-    assert drawn == [("*", "4, 5"), ("* |", ""), ("| *", "2, 3"), ("| *", ""), ("*", "")]
+    assert rows == [("*", "4, 5"), ("* |", ""), ("| *", "2, 3"), ("| *", ""), ("*", "")]
 
 
 @pytest.mark.parametrize(
