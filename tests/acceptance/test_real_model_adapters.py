@@ -19,10 +19,10 @@ CONTEXT_TOKENS = 1_024
 SCHEMA = {
     "type": "object",
     "properties": {
-        "colour": {"enum": ["red", "green", "blue"]},
+        "color": {"enum": ["red", "green", "blue"]},
         "count": {"type": "integer", "minimum": 0, "maximum": 99},
     },
-    "required": ["colour", "count"],
+    "required": ["color", "count"],
     "additionalProperties": False,
 }
 AMPLE_LIMITS = limits(max_tokens=300, timeout_ms=60_000)
@@ -57,7 +57,7 @@ def test_an_answer_has_its_usage_and_finish_reason(model: SmallModel, format_: F
 
 
 def test_input_tokens_are_the_same_in_both_formats_cached_or_not(model: SmallModel) -> None:
-    question = attempt(Prompt(text="Name three colours."), limits(max_tokens=1))
+    question = attempt(Prompt(text="Name three colors."), limits(max_tokens=1))
     pairs = [(format_, is_stream) for format_ in Format for is_stream in (True, False)]
 
     usages = [ask(adapter_of(model, format_, is_stream), question).usage for format_, is_stream in pairs]
@@ -69,7 +69,7 @@ def test_input_tokens_are_the_same_in_both_formats_cached_or_not(model: SmallMod
 
 @modes
 def test_an_answer_matches_the_schema_in_the_request(model: SmallModel, is_stream: bool) -> None:
-    question = attempt(Prompt(text="Which colour, and how many?", output_schema=SCHEMA), AMPLE_LIMITS)
+    question = attempt(Prompt(text="Which color, and how many?", output_schema=SCHEMA), AMPLE_LIMITS)
 
     reply = ask(adapter_of(model, Format.OPENAI, is_stream), question)
 

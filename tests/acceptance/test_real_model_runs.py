@@ -34,8 +34,8 @@ from servers.small_model import Setting, SmallModel, require_python
 
 COLOR_SCHEMA = {
     "type": "object",
-    "properties": {"colour": {"enum": ["red", "green", "blue"]}, "count": {"type": "integer", "maximum": 99}},
-    "required": ["colour", "count"],
+    "properties": {"color": {"enum": ["red", "green", "blue"]}, "count": {"type": "integer", "maximum": 99}},
+    "required": ["color", "count"],
     "additionalProperties": False,
 }
 # Outcomes of an answer that does not match its type.
@@ -89,9 +89,9 @@ def check_answered(call: Call, format_: Format, max_tokens: int) -> None:
 @modes
 def test_a_plan_with_data_edges_passes(folder: Folder, server: SmallModel, format_: Format, is_stream: bool) -> None:
     tasks = {
-        "name": ask("Name one colour."),
+        "name": ask("Name one color."),
         "repeat": ask("Which word is this?", needs=["name"]),
-        "other": ask("Name one colour.", needs=[{"task": "repeat", "edge": "order"}]),
+        "other": ask("Name one color.", needs=[{"task": "repeat", "edge": "order"}]),
     }
     outputs = {"name": "name", "repeat": "repeat", "other": "other"}
     write_workflow(
@@ -117,10 +117,10 @@ def test_a_plan_with_data_edges_passes(folder: Folder, server: SmallModel, forma
 @modes
 def test_an_answer_matches_the_type_sent_to_the_server(folder: Folder, server: SmallModel, is_stream: bool) -> None:
     tasks = {
-        "choose": ask("Which colour, and how many?", output=COLOR_SCHEMA),
-        "judge": ask("Is it a colour?", output={"type": "boolean"}, needs=[{"task": "choose", "select": "/colour"}]),
+        "choose": ask("Which color, and how many?", output=COLOR_SCHEMA),
+        "judge": ask("Is it a color?", output={"type": "boolean"}, needs=[{"task": "choose", "select": "/color"}]),
     }
-    outputs = {"chosen": "choose", "colour": {"task": "choose", "select": "/colour"}, "is_so": "judge"}
+    outputs = {"chosen": "choose", "color": {"task": "choose", "select": "/color"}, "is_so": "judge"}
     adapters = {"model": model(Format.OPENAI, server.base_url, stream=is_stream, **LONG_ANSWERS)}
     write_workflow(folder, tasks, adapters, outputs=outputs)
 
@@ -130,11 +130,11 @@ def test_an_answer_matches_the_type_sent_to_the_server(folder: Folder, server: S
     assert result.code == 0, result
     chosen = json.loads(folder.read("run/outputs/chosen.json"))
     jsonschema.validate(chosen, COLOR_SCHEMA)
-    assert json.loads(folder.read("run/outputs/colour.json")) == chosen["colour"]
+    assert json.loads(folder.read("run/outputs/color.json")) == chosen["color"]
     assert isinstance(json.loads(folder.read("run/outputs/is_so.json")), bool)
     (delivered,) = folder.entries("run", "edge.delivered")
-    assert json.loads(folder.body("run", delivered, "value")) == chosen["colour"]
-    assert chosen["colour"] in second.prompt
+    assert json.loads(folder.body("run", delivered, "value")) == chosen["color"]
+    assert chosen["color"] in second.prompt
     for call in (first, second):
         check_answered(call, Format.OPENAI, LONG_ANSWERS["max_tokens"])
     check_run(folder, result)
@@ -168,7 +168,7 @@ def test_an_answer_that_does_not_match_its_type_is_retried_only_as_often_as_allo
 def test_a_budget_stops_the_run_and_keeps_finished_work(folder: Folder, server: SmallModel, format_: Format) -> None:
     """The first call fits. The rest of the budget is too small for the prompt of the second."""
     long_prompt = "Say hello. " * 40
-    tasks = {"first": ask("Name one colour."), "second": ask(long_prompt, needs=["first"]), "third": ask(long_prompt)}
+    tasks = {"first": ask("Name one color."), "second": ask(long_prompt, needs=["first"]), "third": ask(long_prompt)}
     adapters = {"model": model(format_, server.base_url, **LONG_ANSWERS)}
     write_workflow(
         folder, tasks, adapters, policy={"budget": {"tokens": 600}}, outputs={"first": "first", "second": "second"}
@@ -261,8 +261,8 @@ def server_at(port: int, tmp_path: Path) -> Iterator[SmallModel]:
 def write_chain(folder: Folder, format_: Format, stable: SmallModel, fragile: SmallModel, **policy: Any) -> None:
     """Write three tasks. The second one uses a server that the test will kill."""
     tasks = {
-        "first": ask("Name one colour."),
-        "second": ask("Name one colour.", agent="fragile", needs=[{"task": "first", "edge": "order"}]),
+        "first": ask("Name one color."),
+        "second": ask("Name one color.", agent="fragile", needs=[{"task": "first", "edge": "order"}]),
         "third": ask("Which word is this?", needs=["second"]),
     }
     adapters = {

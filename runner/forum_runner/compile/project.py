@@ -16,11 +16,11 @@ MAX_TASKS = 100_000
 MAX_EDGES = 1_000_000
 MAX_TEXT_CHARACTERS = 100_000_000
 
-_ONE_INSTANCE: list[tuple[str, Mapping[str, Any]]] = [("", {})]
-
 FindPlan = Callable[[str, Origin], Plan | None]
 Instances = list[tuple[str, Mapping[str, Any]]]
 Ladder = list[tuple[Tier, RosterAdapter]]
+
+_ONE_INSTANCE: Instances = [("", {})]
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def compile_to_wave_plan(reader: ManifestReader, workflow: Workflow, options: Co
 
 
 def check_plan(reader: ManifestReader, plan: Plan) -> Iterator[ManifestFinding]:
-    """The checks of a plan that need no roster and no policy."""
+    """The findings of the checks of a plan that need no roster and no policy."""
     return _check(_make_project(plan, None, reader))
 
 
@@ -116,7 +116,7 @@ def _check(project: Project) -> Iterator[ManifestFinding]:
 
 
 def _check_roster_and_policy(roster: Roster | None, policy: Policy | None) -> Iterator[ManifestFinding]:
-    """The checks of roster and policy that need no plan."""
+    """The findings of the checks of roster and policy that need no plan."""
     if roster:
         yield from check_roster(roster)
     if roster and policy:

@@ -30,13 +30,15 @@ class DetectedFormat:
 def find_source_file(folder: Path, format_: ImportFormat | None) -> Path:
     """The file in a folder that contains the records of the format, or of any format."""
     names = {ImportFormat.FORUM_ENGINE: ENTRIES, ImportFormat.SYMPOSIUM: ARTIFACT}
-    wanted = [names[format_]] if format_ in names else list(names.values())
-    for name in wanted:
+    file_names = [names[format_]] if format_ in names else list(names.values())
+    for name in file_names:
         if (folder / name).is_file():
             return folder / name
     if (folder / LEDGER).exists():
         raise UsageError(f"'{folder}' is already a run directory")
-    raise UsageError(f"'{folder}' contains no {' and no '.join(wanted)}; to import traces, pass the path of the file")
+    raise UsageError(
+        f"'{folder}' contains no {' and no '.join(file_names)}; to import traces, pass the path of the file"
+    )
 
 
 def detect_format(head: bytes, name: str, requested: ImportFormat | None) -> DetectedFormat:

@@ -16,8 +16,10 @@ from forum_runner.manifest.units import counted
 # The trace id and the span id of a span. All keys are in memory, so well-formed ids are stored as bytes.
 Key = bytes | tuple[str, str]
 # OTLP's JSON writes ids as hexadecimal digits, in either case.
-_NO_RANK = (0, -1)
 _TRACE, _SPAN = re.compile(r"[0-9a-fA-F]{32}"), re.compile(r"[0-9a-fA-F]{16}")
+
+# The rank of a record that has not been ranked, and of the missing parent of a root.
+_NO_RANK = (0, -1)
 
 
 class SpanFault(StrEnum):

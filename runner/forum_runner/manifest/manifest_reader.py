@@ -62,19 +62,19 @@ class ManifestReader:
         If the field is missing, the manifest of that kind in the same file is used, or else the default.
         """
         kind = self._kinds[kind_name]
-        field, at = value.get(kind.schema), origin.at(kind.schema)
+        field, field_origin = value.get(kind.schema), origin.at(kind.schema)
         if isinstance(field, dict):
-            return kind.read(self, field, at)
-        if field is None and is_present(at):
+            return kind.read(self, field, field_origin)
+        if field is None and is_present(field_origin):
             return None
         neighbors = self.manifests.same_file_manifests(origin, kind_name) if field is None else []
         if len(neighbors) > 1:
             return None
         manifest = neighbors[0] if neighbors else None
         if field == DEFAULT or (field is None and manifest is None and kind.has_default):
-            manifest = self._default(kind, at)
+            manifest = self._default(kind, field_origin)
         elif isinstance(field, str):
-            manifest = self.manifests.by_reference(field, kind_name, at)
+            manifest = self.manifests.by_reference(field, kind_name, field_origin)
         elif manifest is None and required:
             message, hint = f"the workflow has no {kind.schema}", f"add '{kind.schema}': a path or a mapping"
             self.bundle.findings.append(origin.at("kind").finding("F203", message, hint))

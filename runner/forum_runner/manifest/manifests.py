@@ -70,7 +70,7 @@ class Manifests:
         return matches
 
     def by_reference(self, reference: str, kind: str, origin: Origin) -> Manifest | None:
-        """The manifest that `path`, `path#name` or `#name` refers to in its file."""
+        """The manifest that a reference selects: `path`, `path#name` or, in the file of `origin`, `#name`."""
         path, name = split_reference(reference)
         file = origin.document.file
         source = self._bundle.open_reference(path, origin) if path else self._bundle.open_entry(file)

@@ -46,8 +46,8 @@ def check_header(document: Document, kinds: Collection[str]) -> tuple[str | None
         # The schema check reports the misspelled key.
         return str(value[similar]), findings
     if kind is None:
-        at = origin.at("kind") if "kind" in value else origin
-        findings.append(at.finding("F203", "the document has no 'kind'", f"one of {', '.join(kinds)}"))
+        kind_origin = origin.at("kind") if "kind" in value else origin
+        findings.append(kind_origin.finding("F203", "the document has no 'kind'", f"one of {', '.join(kinds)}"))
         return None, findings
     if kind not in kinds:
         hint = hint_for(str(kind), kinds, "kinds")

@@ -70,8 +70,8 @@ class SchemaReader:
         try:
             jsonschema_rs.Draft202012Validator(root_schema, offline=True)
         except jsonschema_rs.ValidationError as error:
-            at = origin.at(*instance_path(error, root_schema))
-            self._bundle.findings.append(at.finding("F401", f"invalid JSON Schema: {error.message}"))
+            error_origin = origin.at(*instance_path(error, root_schema))
+            self._bundle.findings.append(error_origin.finding("F401", f"invalid JSON Schema: {error.message}"))
             return None
         except (jsonschema_rs.ReferencingError, ValueError) as error:
             reason = str(error).partition("\n")[0]
@@ -98,26 +98,32 @@ class SchemaReader:
         findings = self._bundle.findings
         for path, schema in subschemas(value):
             for keyword in schema:
-                at = origin.at(*path, keyword)
+                keyword_origin = origin.at(*path, keyword)
                 if keyword in UNSUPPORTED_KEYWORDS:
-                    findings.append(at.key_finding("F403", f"'{keyword}' is not supported in schemas", "use '$defs'"))
+                    findings.append(
+                        keyword_origin.key_finding("F403", f"'{keyword}' is not supported in schemas", "use '$defs'")
+                    )
                 elif keyword == "$defs" and any(str(name).startswith(_FILE) for name in schema[keyword]):
-                    findings.append(at.key_finding("F403", f"names in '$defs' cannot start with '{_FILE}'"))
+                    findings.append(keyword_origin.key_finding("F403", f"names in '$defs' cannot start with '{_FILE}'"))
                 elif keyword not in KEYWORDS and not keyword.startswith("x-"):
                     similar = _OLD_KEYWORDS.get(keyword) or suggest(keyword, KEYWORDS)
                     hint = f"did you mean '{similar}'?" if similar else "custom keywords start with 'x-'"
-                    findings.append(at.key_finding("F402", f"'{keyword}' is not a keyword of JSON Schema", hint))
+                    findings.append(
+                        keyword_origin.key_finding("F402", f"'{keyword}' is not a keyword of JSON Schema", hint)
+                    )
                 elif keyword == "$schema" and str(schema[keyword]).rstrip("#") != DIALECT:
-                    findings.append(at.finding("F403", "only JSON Schema 2020-12 is supported", f"write {DIALECT}"))
+                    findings.append(
+                        keyword_origin.finding("F403", "only JSON Schema 2020-12 is supported", f"write {DIALECT}")
+                    )
         if contains_reference(value):
             message = "schemas cannot contain references"
             findings.append(origin.key_finding("F019", message, "write the value, or use a command check"))
         reported = set()
         for error in _metaschema().iter_errors(value):
-            at = origin.at(*instance_path(error, value))
-            if at.path not in reported:
-                reported.add(at.path)
-                findings.append(_invalid_schema_finding(error, at))
+            error_origin = origin.at(*instance_path(error, value))
+            if error_origin.path not in reported:
+                reported.add(error_origin.path)
+                findings.append(_invalid_schema_finding(error, error_origin))
         return len(findings) == count_before
 
     def _resolve_target(
