@@ -1,17 +1,23 @@
-"""Invariants of a run, checked on its entries alone and without any code of the runner."""
+"""Invariants of a run, checked only on its entries and without code of the runner."""
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from unit.runner.execute.random_plans import JsonObject, needed_by, sources_of
+from unit.runner.execute.random_plans import JsonObject, dependencies_of, sources_of
 
 Entry = Mapping[str, Any]
 
-BEGINS = ("task.started", "verdict.asked")
-ENDS = {"task.finished": BEGINS[0], "task.lost": BEGINS[0], "verdict.given": BEGINS[1], "verdict.lost": BEGINS[1]}
-BUDGETED = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes")
+CALL_START_KINDS = ("task.started", "verdict.asked")
+# The kinds that end a call, each with the kind that starts it.
+CALL_END_KINDS = {
+    "task.finished": "task.started",
+    "task.lost": "task.started",
+    "verdict.given": "verdict.asked",
+    "verdict.lost": "verdict.asked",
+}
+BUDGETED_RESOURCES = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes")
 MINUTE_US = 60_000_000
 
 
@@ -20,14 +26,14 @@ def broken_laws(document: JsonObject, entries: Sequence[Entry]) -> list[str]:
     laws = (
         _order, _calls, _budgets, _parallelism, _ends, _losses, _answers, _rates, _wall, _cuts, _interrupts,
     )  # fmt: skip
-    return [f"{law.__name__[1:]}: {words}" for law in laws for words in law(document, entries)]
+    return [f"{law.__name__[1:]}: {violation}" for law in laws for violation in law(document, entries)]
 
 
 def task_of(document: JsonObject, unit: str) -> str:
     return unit if unit in document["tasks"] else unit.rpartition("[")[0]
 
 
-def _of(entries: Sequence[Entry], *kinds: str) -> Iterator[Entry]:
+def _of_kind(entries: Sequence[Entry], *kinds: str) -> Iterator[Entry]:
     return (entry for entry in entries if entry["kind"] in kinds)
 
 
@@ -39,29 +45,30 @@ def _order(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
         if entry["kind"] == "task.ended":
             ends[data["task"]] = data["state"]
         elif entry["kind"] in ("task.started", "task.reused", "task.expanded", "edge.delivered"):
-            planned = document["tasks"][task_of(document, data["task"])]
-            if missing := needed_by(planned) - ends.keys():
+            task_document = document["tasks"][task_of(document, data["task"])]
+            if missing := dependencies_of(task_document) - ends.keys():
                 yield f"{entry['seq']} starts before {missing}"
-            values = [need["from"] for need in planned.get("needs", ()) if need["edge"] == "data"]
-            values += [planned["foreach"]["from"]] if "foreach" in planned else []
-            if bad := {name for value in values for name in sources_of(value) if ends.get(name) != "passed"}:
-                yield f"{entry['seq']} takes data from {bad}"
+            values = [need["from"] for need in task_document.get("needs", ()) if need["edge"] == "data"]
+            values += [task_document["foreach"]["from"]] if "foreach" in task_document else []
+            sources = {name for value in values for name in sources_of(value)}
+            if not_passed := {name for name in sources if ends.get(name) != "passed"}:
+                yield f"{entry['seq']} takes data from {not_passed}"
 
 
 def _calls(_document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
     """Every call ends exactly once, and before the run ends."""
-    open_: dict[str, Entry] = {}
+    open_calls: dict[str, Entry] = {}
     for entry in entries:
         task = entry["data"].get("task")
-        if entry["kind"] in BEGINS:
-            if task in open_:
-                yield f"{entry['seq']} starts while the same task has an open call at {open_[task]['seq']}"
-            open_[task] = entry
-        elif entry["kind"] in ENDS and entry["data"].get("by") != "schema":
-            start = open_.pop(task, None)
-            if start is None or start["kind"] != ENDS[entry["kind"]] or start["seq"] not in entry["causes"]:
-                yield f"{entry['seq']} ends nothing"
-        elif entry["kind"] in ("run.paused", "run.sealed") and open_:
+        if entry["kind"] in CALL_START_KINDS:
+            if task in open_calls:
+                yield f"{entry['seq']} starts while the same task has an open call at {open_calls[task]['seq']}"
+            open_calls[task] = entry
+        elif entry["kind"] in CALL_END_KINDS and entry["data"].get("by") != "schema":
+            start = open_calls.pop(task, None)
+            if start is None or start["kind"] != CALL_END_KINDS[entry["kind"]] or start["seq"] not in entry["causes"]:
+                yield f"{entry['seq']} ends no open call"
+        elif entry["kind"] in ("run.paused", "run.sealed") and open_calls:
             yield f"{entry['seq']} is written while calls are open"
 
 
@@ -74,9 +81,9 @@ def _accounts(document: JsonObject, entry: Entry) -> Iterator[tuple[tuple[str, s
     yield ("task", task), document["tasks"][task].get("budget", {})
 
 
-def _amounts(of: Mapping[str, int], calls: int) -> Counter[str]:
-    sums = {name: of[name] for name in ("input_tokens", "output_tokens", "micro_usd", "output_bytes")}
-    return Counter({**sums, "calls": calls, "tokens": of["input_tokens"] + of["output_tokens"]})
+def _amounts(values: Mapping[str, int], calls: int) -> Counter[str]:
+    sums = {name: values[name] for name in ("input_tokens", "output_tokens", "micro_usd", "output_bytes")}
+    return Counter({**sums, "calls": calls, "tokens": values["input_tokens"] + values["output_tokens"]})
 
 
 def _budgets(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
@@ -85,13 +92,13 @@ def _budgets(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
     started: dict[str, Entry] = {}
     for entry in entries:
         data = entry["data"]
-        if entry["kind"] in BEGINS:
+        if entry["kind"] in CALL_START_KINDS:
             started[data["task"]] = entry
             for account, limits in _accounts(document, entry):
                 used = spent.setdefault(account, Counter())
                 used.update(_amounts(data["reserved"], "agent" in data))
-                if over := [name for name in BUDGETED if name in limits and used[name] > limits[name]]:
-                    yield f"{entry['seq']} overshoots {account} in {over}"
+                if exceeded := [name for name in BUDGETED_RESOURCES if name in limits and used[name] > limits[name]]:
+                    yield f"{entry['seq']} overshoots {account} in {exceeded}"
         elif entry["kind"] in ("task.finished", "verdict.given") and "usage" in data:
             start = started.pop(data["task"])
             for account, _ in _accounts(document, start):
@@ -100,20 +107,20 @@ def _budgets(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def _parallelism(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
-    open_ = 0
+    open_calls = 0
     for entry in entries:
-        open_ += entry["kind"] in BEGINS
-        open_ -= entry["kind"] in ENDS and entry["data"].get("by") != "schema"
-        if open_ > document["policy"]["max_parallel"]:
+        open_calls += entry["kind"] in CALL_START_KINDS
+        open_calls -= entry["kind"] in CALL_END_KINDS and entry["data"].get("by") != "schema"
+        if open_calls > document["policy"]["max_parallel"]:
             yield f"{entry['seq']} exceeds max_parallel"
 
 
 def _ends(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
     """Every task and instance ends exactly once and has no entries afterwards."""
     expected = Counter(document["tasks"].keys())
-    for entry in _of(entries, "task.expanded"):
+    for entry in _of_kind(entries, "task.expanded"):
         expected.update(f"{entry['data']['task']}[{number}]" for number in range(entry["data"]["instances"]))
-    actual = Counter(entry["data"]["task"] for entry in _of(entries, "task.ended"))
+    actual = Counter(entry["data"]["task"] for entry in _of_kind(entries, "task.ended"))
     if expected != actual:
         yield f"expected {expected} to end, but {actual} ended"
     ended: set[str] = set()
@@ -131,8 +138,8 @@ def _losses(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
     for entry in entries:
         task = entry["data"].get("task")
         if entry["kind"] == "task.started" and task in lost:
-            planned = document["tasks"][task_of(document, task)]
-            if "idempotent" not in planned and document["policy"].get("on_lost") != "retry":
+            task_document = document["tasks"][task_of(document, task)]
+            if "idempotent" not in task_document and document["policy"].get("on_lost") != "retry":
                 yield f"{entry['seq']} starts again after a lost attempt"
         if entry["kind"] == "task.lost":
             lost.add(task)
@@ -140,8 +147,8 @@ def _losses(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
 
 def _answers(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
     """Every output whose sources all passed is recorded, regardless of other tasks."""
-    ends = {entry["data"]["task"]: entry["data"]["state"] for entry in _of(entries, "task.ended")}
-    recorded = Counter(entry["data"]["output"] for entry in _of(entries, "answer.given"))
+    ends = {entry["data"]["task"]: entry["data"]["state"] for entry in _of_kind(entries, "task.ended")}
+    recorded = Counter(entry["data"]["output"] for entry in _of_kind(entries, "answer.given"))
     due = Counter(
         name
         for name, value in document["outputs"].items()
@@ -154,10 +161,10 @@ def _answers(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
 def _rates(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
     """An adapter never gets more requests or tokens within a minute than its rate allows."""
     windows: dict[str, deque[list[int]]] = {}
-    open_: dict[str, list[int]] = {}
+    open_calls: dict[str, list[int]] = {}
     for entry in entries:
         data, at_us = entry["data"], time_of(entry)
-        if entry["kind"] in BEGINS and "adapter" in data:
+        if entry["kind"] in CALL_START_KINDS and "adapter" in data:
             limits = document["policy"]["rates"].get(data["adapter"], {})
             window = windows.setdefault(data["adapter"], deque())
             while window and window[0][0] <= at_us - MINUTE_US:
@@ -167,10 +174,10 @@ def _rates(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
                 yield f"{entry['seq']} is one request too many"
             if window and sum(call[1] for call in window) + tokens > limits.get("tokens_per_minute", 10**18):
                 yield f"{entry['seq']} has too many tokens"
-            open_[data["task"]] = [at_us, tokens]
-            window.append(open_[data["task"]])
-        elif entry["kind"] in ("task.finished", "verdict.given") and "usage" in data and data["task"] in open_:
-            open_.pop(data["task"])[1] = data["usage"]["input_tokens"] + data["usage"]["output_tokens"]
+            open_calls[data["task"]] = [at_us, tokens]
+            window.append(open_calls[data["task"]])
+        elif entry["kind"] in ("task.finished", "verdict.given") and "usage" in data and data["task"] in open_calls:
+            open_calls.pop(data["task"])[1] = data["usage"]["input_tokens"] + data["usage"]["output_tokens"]
 
 
 def _wall(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
@@ -178,19 +185,19 @@ def _wall(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
     limit_ms = document["policy"]["budget"].get("wall_ms")
     if limit_ms is None:
         return
-    active_us, since_us, latest_us = 0, time_of(entries[0]), 0
+    active_us, since_us, last_entry_us = 0, time_of(entries[0]), 0
     is_paused = False
     for entry in entries:
         at_us = time_of(entry)
         if entry["kind"] == "run.paused":
             active_us, is_paused = active_us + at_us - since_us, True
         elif entry["kind"] == "run.resumed":
-            active_us += 0 if is_paused else latest_us - since_us
+            active_us += 0 if is_paused else last_entry_us - since_us
             since_us, is_paused = at_us, False
-        elif entry["kind"] in BEGINS and active_us + at_us - since_us >= limit_ms * 1_000:
+        elif entry["kind"] in CALL_START_KINDS and active_us + at_us - since_us >= limit_ms * 1_000:
             yield f"{entry['seq']} starts after {active_us + at_us - since_us} us"
         if entry["kind"] not in ("gate.decided", "run.repaired"):
-            latest_us = at_us
+            last_entry_us = at_us
 
 
 def _cuts(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:

@@ -58,21 +58,21 @@ class Draw:
 
 @st.composite
 def wave_plans(draw: st.DrawFn, max_tasks: int = 6) -> JsonObject:
-    return drawn_plan(Draw(lambda low, high: draw(st.integers(low, high))), max_tasks)
+    return draw_plan(Draw(lambda low, high: draw(st.integers(low, high))), max_tasks)
 
 
-def drawn_plan(d: Draw, max_tasks: int) -> JsonObject:
+def draw_plan(d: Draw, max_tasks: int) -> JsonObject:
     policy = _policy(d)
     tasks: dict[str, JsonObject] = {}
     for id_ in IDS[: d.integer(1, max_tasks)]:
         tasks[id_] = _task(d, tasks)
-    return finished(
+    return complete_document(
         {
             "policy": policy,
             "adapters": _adapters(d),
             "agents": _agents(d),
             "tasks": tasks,
-            "waves": layered(tasks, policy["max_parallel"]),
+            "waves": waves_of(tasks, policy["max_parallel"]),
             "outputs": {f"out{number}": _output(d, tasks) for number in range(d.integer(0, 3))},
         }
     )
@@ -81,7 +81,7 @@ def drawn_plan(d: Draw, max_tasks: int) -> JsonObject:
 def small_plan(
     tasks: Mapping[str, JsonObject], outputs: Mapping[str, JsonObject] | None = None, **policy: Any
 ) -> JsonObject:
-    """Return a plan with these tasks, by the writer unless they name another agent, under a permissive policy."""
+    """Return a plan with these tasks and a permissive policy. The writer performs tasks that name no agent."""
     permissive: JsonObject = {
         "max_parallel": 4,
         "dispatch": "eager",
@@ -98,7 +98,7 @@ def small_plan(
     adapters: JsonObject = {name: {"type": "scripted"} for name in ("small", "middle", "large")}
     parts = {"policy": {**permissive, **policy}, "agents": agents, "tasks": complete, "outputs": outputs or {}}
     adapters |= {"shell": {"type": "command"}, "tool": {"type": "command", "argv": ["tool"]}}
-    return finished({**parts, "adapters": adapters, "waves": layered(complete, permissive["max_parallel"])})
+    return complete_document({**parts, "adapters": adapters, "waves": waves_of(complete, permissive["max_parallel"])})
 
 
 def ladder_of(agent: str, tiers: int) -> JsonObject:
@@ -111,7 +111,7 @@ def data_edge(task: str, name: str = "in0", **more: Any) -> JsonObject:
     return {"edge": "data", "as": name, "from": {"task": task}, **more}
 
 
-def finished(parts: Mapping[str, Any]) -> JsonObject:
+def complete_document(parts: Mapping[str, Any]) -> JsonObject:
     """Return a document with all fields that the schema requires, and its digest."""
     document: JsonObject = {
         "apiVersion": "forum/v1",
@@ -124,16 +124,16 @@ def finished(parts: Mapping[str, Any]) -> JsonObject:
     return {**document, "bundle": [], "digest": digest(canonical(document))}
 
 
-def layered(tasks: Mapping[str, JsonObject], width: int) -> list[list[str]]:
+def waves_of(tasks: Mapping[str, JsonObject], width: int) -> list[list[str]]:
     """Put each task one wave after its dependencies, and split waves wider than `width`."""
     depth: dict[str, int] = {}
     for id_, task in tasks.items():
-        depth[id_] = 1 + max((depth[name] for name in needed_by(task)), default=-1)
+        depth[id_] = 1 + max((depth[name] for name in dependencies_of(task)), default=-1)
     layers = [sorted(id_ for id_ in tasks if depth[id_] == level) for level in range(max(depth.values()) + 1)]
     return [layer[start : start + width] for layer in layers for start in range(0, len(layer), width)]
 
 
-def needed_by(task: JsonObject) -> set[str]:
+def dependencies_of(task: JsonObject) -> set[str]:
     values = [need["from"] for need in task.get("needs", ()) if need["edge"] == "data"]
     values += [condition["from"] for condition in task.get("when", ())]
     values += [task["foreach"]["from"]] if "foreach" in task else []
@@ -166,7 +166,7 @@ def _policy(d: Draw) -> JsonObject:
 
 
 def _budget(d: Draw, percent: int) -> JsonObject:
-    return {amount: d.integer(*RESOURCES[amount]) for amount in d.some(sorted(RESOURCES), percent)}
+    return {name: d.integer(*RESOURCES[name]) for name in d.some(sorted(RESOURCES), percent)}
 
 
 def _retry(d: Draw) -> JsonObject:
@@ -216,7 +216,7 @@ def _task(d: Draw, earlier: Mapping[str, JsonObject]) -> JsonObject:
     if needs:
         task["needs"] = needs
     if earlier and d.chance(30):
-        task["foreach"] = {"from": _listing(d, earlier), "as": "item", "max": d.pick((6, 3, 2, 1))}
+        task["foreach"] = {"from": _list_value(d, earlier), "as": "item", "max": d.pick((6, 3, 2, 1))}
         names.append("item")
     if earlier and d.chance(15):
         task["when"] = [{"from": _value(d, earlier, 1), "matches": _schema(d)} for _ in range(d.integer(1, 2))]
@@ -293,7 +293,7 @@ def _output_of(d: Draw, tasks: Mapping[str, JsonObject]) -> JsonObject:
     return {"task": name, "select": d.pick(POINTERS)} if is_part else {"task": name}
 
 
-def _listing(d: Draw, tasks: Mapping[str, JsonObject]) -> JsonObject:
+def _list_value(d: Draw, tasks: Mapping[str, JsonObject]) -> JsonObject:
     """Pick a value that is probably a list."""
     name = d.pick(list(tasks))
     if "foreach" in tasks[name]:

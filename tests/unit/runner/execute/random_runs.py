@@ -68,7 +68,10 @@ def context_of(document: JsonObject, find_reusable: FindReusable = nothing_reusa
 
 
 class Process:
-    """One process that writes a ledger. `open` maps call ids to attempts without a reply."""
+    """One process that writes a ledger. `open` maps call ids to attempts without a reply.
+
+    With `is_manual`, the test supplies every reply, and the ledger is closed when the run is sealed.
+    """
 
     def __init__(
         self, document: JsonObject, directory: Path, clock: RunClock, find_reusable: FindReusable = nothing_reusable
@@ -78,7 +81,7 @@ class Process:
         self.open: dict[str, Attempt] = {}
         self.commands: list[Attempt | str] = []
         self.is_manual = False
-        self._held = ExitStack()
+        self._resources = ExitStack()
         self._scrubber = Scrubber({"token": SECRET})
         is_new = not directory.exists()
         if is_new:
@@ -87,12 +90,12 @@ class Process:
             )
         else:
             restorer = StateRestorer(self.machine.state, directory, read_run_start(directory).plan)
-            self._held.callback(restorer.close)
+            self._resources.callback(restorer.close)
             ledger = open_ledger(
                 directory, durability=Durability.NONE, clock=clock, salt=lambda: next_salt(), observe=restorer.observe
             )
         next_salt = Salts(ledger.size << 32)
-        self.ledger = self._held.enter_context(ledger)
+        self.ledger = self._resources.enter_context(ledger)
         self._recorder = Recorder(ledger, self.machine.state, self._scrubber)
         if is_new:
             self.machine.state.apply("run.opened", clock.now_us, {}, {})
@@ -127,8 +130,6 @@ class Process:
         if self.is_manual and self.outcome is not None and self.outcome.status != "paused":
             self.close()
 
-    # For tests that supply every reply themselves.
-
     def call_of(self, task: str) -> str:
         return next(call for call, attempt in self.open.items() if attempt.task == task)
 
@@ -147,7 +148,7 @@ class Process:
         self.handle(TimePassed())
 
     def close(self) -> None:
-        self._held.close()
+        self._resources.close()
 
 
 class Simulation:
@@ -194,15 +195,15 @@ class Simulation:
             process.close()
 
     def _decide(self) -> None:
-        """Decide gates as `forum gate` does between processes: some of the open ones, and finally all."""
+        """Decide gates as `forum gate` does between processes: some of the open gates, and in the end all of them."""
         process = Process(self._document, self._directory, self._clock)
         state = process.machine.state
         for unit in list(state.units.values()) if state.is_paused else ():
             gate = unit.gate
             if gate is None or gate.decision is not None or unit.state is not None:
                 continue
-            is_over = gate.deadline_us is not None and gate.deadline_us <= self._clock.now_us
-            if is_over or (self.processes < 5 and self._draw.randrange(2)):
+            has_expired = gate.deadline_us is not None and gate.deadline_us <= self._clock.now_us
+            if has_expired or (self.processes < 5 and self._draw.randrange(2)):
                 continue
             decision = self._draw.choice(("approved", "approved", "rejected"))
             data = {"task": unit.name, "decision": decision, "by": "person", "authenticated": False,
@@ -220,15 +221,15 @@ class _Events:
         self._process = process
         self._world = world
         self._draw = draw
-        self._due: list[tuple[int, float, int, Event]] = []
+        self._scheduled: list[tuple[int, float, int, Event]] = []
         self._numbers = count()
-        self._seen = 0
+        self._handled_commands = 0
 
     def next(self, *, may_interrupt: bool) -> None:
         process, machine = self._process, self._process.machine
         self._schedule()
         wake_us = machine.next_wake_us()
-        assert self._due or wake_us is not None, "the process waits for nothing"
+        assert self._scheduled or wake_us is not None, "no event is scheduled and no timer is set"
         assert len(machine.state.open_calls) <= machine.max_parallel
         if may_interrupt and is_due(self._draw, self._world.faults.interrupts):
             was_pausing = machine.is_pausing
@@ -238,8 +239,8 @@ class _Events:
             return
         if is_due(self._draw, self._world.faults.decisions) and self._decide():
             return
-        if self._due and (wake_us is None or self._due[0][0] <= wake_us + self._draw.choice((0, 0, 5_000))):
-            due_us, _, _, event = heappop(self._due)
+        if self._scheduled and (wake_us is None or self._scheduled[0][0] <= wake_us + self._draw.choice((0, 0, 5_000))):
+            due_us, _, _, event = heappop(self._scheduled)
         else:
             assert wake_us is not None
             due_us, event = wake_us + self._draw.choice((0, 0, 1, 9_000)), TimePassed()
@@ -250,7 +251,7 @@ class _Events:
             _check_nothing_starts(step)
 
     def _decide(self) -> bool:
-        """Decide a gate while the process runs: in time, too late, or after seeing something else."""
+        """Decide a gate while the process runs: in time, too late, or about a different document."""
         machine, clock = self._process.machine, self._process.clock
         units = [unit for unit in machine.state.units.values() if unit.gate is not None]
         if not units:
@@ -263,25 +264,25 @@ class _Events:
         is_edited = decision == "approved" and unit.task.instruction is not None and self._draw.randrange(2)
         texts = {"edited": b"do it otherwise"} if is_edited else {"reason": b"because"}
         clock.now_us += self._draw.choice((0, 1_000))
-        is_over = unit.gate.deadline_us is not None and unit.gate.deadline_us <= clock.now_us
+        has_expired = unit.gate.deadline_us is not None and unit.gate.deadline_us <= clock.now_us
         is_pausing = machine.is_pausing
         step = self._process.handle(Decided(unit.name, decision, "person:p", displayed, texts))
         if is_pausing:
             _check_nothing_starts(step)
         decided = [entry.data["task"] for entry in step.entries if entry.actor == "person:p"]
-        is_accepted = was_open and not is_over and displayed != "0" * 64
+        is_accepted = was_open and not has_expired and displayed != "0" * 64
         assert decided == ([unit.name] if is_accepted else [])
         return True
 
     def _schedule(self) -> None:
         commands = self._process.commands
-        for command in commands[self._seen :]:
+        for command in commands[self._handled_commands :]:
             world = self._world
             reports = world.answers(command) if isinstance(command, Attempt) else world.reports_on_cancel(command)
             for delay_ms, event in reports:
                 due_us = self._process.clock.now_us + delay_ms * 1_000
-                heappush(self._due, (due_us, self._draw.random(), next(self._numbers), event))
-        self._seen = len(commands)
+                heappush(self._scheduled, (due_us, self._draw.random(), next(self._numbers), event))
+        self._handled_commands = len(commands)
 
 
 def _check_nothing_starts(step: Transition) -> None:
@@ -313,11 +314,8 @@ def virtual_run(document: JsonObject, world: World, directory: Path) -> Outcome:
         return drive(VirtualDriver(machine, recorder, lambda _name, _settings: world, scrubber, clock))
 
 
-# For tests that supply every reply themselves.
-
-
 def start_process(directory: Path, document: JsonObject, find_reusable: FindReusable = nothing_reusable) -> Process:
-    """Start a process that begins or resumes a run."""
+    """Start a process that begins or resumes a run. The test supplies every reply."""
     process = Process(document, directory, RunClock(EPOCH_US), find_reusable)
     process.is_manual = True
     process.begin()

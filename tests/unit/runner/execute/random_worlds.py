@@ -28,7 +28,7 @@ VALUES: tuple[Any, ...] = (
     None,
 )
 GARBAGE = (b"\xff\xfe", b"{", b'{"a": 1, "a": 2}', b'{"a": 1e999}', b'["\\ud800"]', b"", b"```json\n[1]\n```")
-Due = tuple[int, Replied | Lost]
+DueReport = tuple[int, Replied | Lost]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class FaultRates:
     verdicts: int = 0
     losses: int = 0
     duplicates: int = 0
-    uncounted: int = 0
+    unmeasured: int = 0
     overruns: int = 0
     delays: int = 0
     reuses: int = 0
@@ -52,10 +52,10 @@ class FaultRates:
 
 @st.composite
 def fault_rates(draw: st.DrawFn) -> FaultRates:
-    return drawn_fault_rates(Draw(lambda low, high: draw(st.integers(low, high))))
+    return draw_fault_rates(Draw(lambda low, high: draw(st.integers(low, high))))
 
 
-def drawn_fault_rates(d: Draw) -> FaultRates:
+def draw_fault_rates(d: Draw) -> FaultRates:
     return FaultRates(
         seed=d.integer(0, 2**32),
         errors=d.pick((0, 0, 0, 5, 30)),
@@ -63,7 +63,7 @@ def drawn_fault_rates(d: Draw) -> FaultRates:
         verdicts=d.pick((0, 10, 40)),
         losses=d.pick((0, 0, 3, 20)),
         duplicates=d.pick((0, 20)),
-        uncounted=d.pick((0, 50, 100)),
+        unmeasured=d.pick((0, 50, 100)),
         overruns=d.pick((0, 0, 0, 20)),
         delays=d.pick((0, 50, 100)),
         reuses=d.pick((0, 50)),
@@ -74,22 +74,25 @@ def drawn_fault_rates(d: Draw) -> FaultRates:
 
 
 class World:
+    """Answers calls as an adapter or an engine would, with random faults."""
+
     def __init__(self, faults: FaultRates) -> None:
         self.faults = faults
-        self._asked: Counter[tuple[str, int, int | None]] = Counter()
+        self._call_counts: Counter[tuple[str, int, int | None]] = Counter()
 
-    def draw(self, *of: Any) -> Random:
-        return Random(f"{self.faults.seed}/{of}")  # noqa: S311 - reproducible on purpose
+    def draw(self, *key: Any) -> Random:
+        """Return the random numbers for this key."""
+        return Random(f"{self.faults.seed}/{key}")  # noqa: S311 - reproducible on purpose
 
-    def answers(self, attempt: Attempt) -> list[Due]:
+    def answers(self, attempt: Attempt) -> list[DueReport]:
         """Return the reports on a call, at least one, each with its delay in milliseconds."""
         key = (attempt.task, attempt.number, attempt.check)
-        self._asked[key] += 1
-        r = self.draw(*key, self._asked[key])
+        self._call_counts[key] += 1
+        r = self.draw(*key, self._call_counts[key])
         delay_ms = r.randrange(4_000) if is_due(r, self.faults.delays) else 0
         if is_due(r, self.faults.losses):
             return [(delay_ms, Lost(attempt.id))]
-        reports: list[Due] = [self._answer(r, attempt, delay_ms)]
+        reports: list[DueReport] = [self._answer(r, attempt, delay_ms)]
         if is_due(r, self.faults.duplicates):
             again = self._answer(r, attempt, delay_ms + r.randrange(100))
             reports.append(r.choice((again, (again[0], Lost(attempt.id)))))
@@ -101,11 +104,11 @@ class World:
         r = self.draw(attempt.task, attempt.number, attempt.check, prompt.text, prompt.argv, prompt.stdin)
         return self._reply(r, attempt), r.randrange(4_000) if is_due(r, self.faults.delays) else 0
 
-    def reports_on_cancel(self, call: str) -> list[Due]:
+    def reports_on_cancel(self, call: str) -> list[DueReport]:
         """Return the additional reports on a call that is being cancelled."""
         r = self.draw("cancel", call)
         cancelled = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
-        ways: tuple[list[Due], ...] = ([], [(r.randrange(50), Replied(call, cancelled))], [(0, Lost(call))])
+        ways: tuple[list[DueReport], ...] = ([], [(r.randrange(50), Replied(call, cancelled))], [(0, Lost(call))])
         return r.choice(ways)
 
     def find_reusable(self, unit: Unit, fingerprint: str) -> Reusable | None:
@@ -116,15 +119,15 @@ class World:
         output = Body(canonical(r.choice(VALUES)), JSON) if is_json else Body(b"earlier", TEXT)
         return Reusable("cache", OTHER_RUN, r.randrange(100), output)
 
-    def _answer(self, r: Random, attempt: Attempt, delay_ms: int) -> Due:
+    def _answer(self, r: Random, attempt: Attempt, delay_ms: int) -> DueReport:
         timeout_ms = attempt.limits.timeout_ms
         if delay_ms > timeout_ms:
             return timeout_ms, Replied(attempt.id, Reply(failure=Failure(ErrorKind.TIMEOUT, "too long")))
         return delay_ms, Replied(attempt.id, self._reply(r, attempt))
 
     def _reply(self, r: Random, attempt: Attempt) -> Reply:
-        is_counted = not attempt.prompt.argv and not is_due(r, self.faults.uncounted)
-        usage = self._usage(r, attempt) if is_counted else None
+        is_measured = not attempt.prompt.argv and not is_due(r, self.faults.unmeasured)
+        usage = self._usage(r, attempt) if is_measured else None
         if is_due(r, self.faults.errors):
             return _failure(r, usage)
         if attempt.check is not None:
@@ -171,7 +174,7 @@ def _matches(schema: Any, value: Any) -> bool:
 
 def _failure(r: Random, usage: Usage | None) -> Reply:
     kind = r.choice(tuple(ErrorKind))
-    after_ms = r.choice((None, None, 0, 1_500))
-    content = r.choice((b"", b"as far as it came", b"\xff"))
-    failure = Failure(kind, r.choice(("", f"it went wrong, with {SECRET}")), after_ms)
+    retry_after_ms = r.choice((None, None, 0, 1_500))
+    content = r.choice((b"", b"the part that arrived", b"\xff"))
+    failure = Failure(kind, r.choice(("", f"it went wrong, with {SECRET}")), retry_after_ms)
     return Reply(content, failure, usage, exit_status=r.choice((None, 1, -9)))

@@ -122,11 +122,11 @@ class RecordedRun:
         """The kind and unit of each entry."""
         return [f"{entry.kind} {entry.data['task']}" if "task" in entry.data else entry.kind for entry in self.entries]
 
-    def of(self, kind: str, task: str | None = None) -> list[Entry]:
+    def of_kind(self, kind: str, task: str | None = None) -> list[Entry]:
         return [entry for entry in self.entries if entry.kind == kind and task in (None, entry.data.get("task"))]
 
-    def one(self, kind: str, task: str | None = None) -> Entry:
-        matches = self.of(kind, task)
+    def only(self, kind: str, task: str | None = None) -> Entry:
+        matches = self.of_kind(kind, task)
         assert len(matches) == 1, self.brief
         return matches[0]
 
@@ -140,16 +140,16 @@ class RecordedRun:
     @property
     def ends(self) -> dict[str, str]:
         """The end state of each unit, followed by a slash and the reason if it has one."""
-        ended = [entry.data for entry in self.of("task.ended")]
+        ended = [entry.data for entry in self.of_kind("task.ended")]
         return {data["task"]: "/".join(data[name] for name in ("state", "reason") if name in data) for data in ended}
 
     @property
     def starts(self) -> list[tuple[int, str]]:
-        return [(entry.at_ms, entry.data["task"]) for entry in self.of("task.started")]
+        return [(entry.at_ms, entry.data["task"]) for entry in self.of_kind("task.started")]
 
     @property
     def status(self) -> str:
-        return str(self.one("run.sealed").data["status"])
+        return str(self.only("run.sealed").data["status"])
 
 
 def context_of(plan: Mapping[str, Any], answers: Sequence[Any] = (), **more: Any) -> Context:

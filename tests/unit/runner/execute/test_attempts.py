@@ -53,7 +53,7 @@ def test_a_call_that_the_server_rejected_costs_nothing(kind: ErrorKind) -> None:
     manual = ManualRun({"a": WORK})
     manual.reply("a", "", failure=Failure(kind))
 
-    is_free = manual.recorded.one("task.finished").data["usage"]["input_tokens"] == 0
+    is_free = manual.recorded.only("task.finished").data["usage"]["input_tokens"] == 0
     assert is_free is (
         kind
         in (
@@ -72,7 +72,7 @@ def test_a_call_that_fails_mid_answer_is_charged() -> None:
     manual = ManualRun({"a": WORK})
     manual.reply("a", "", failure=Failure(ErrorKind.MODEL_UNAVAILABLE), model="small")
 
-    usage, reserved = (manual.recorded.one(f"task.{end}").data for end in ("finished", "started"))
+    usage, reserved = (manual.recorded.only(f"task.{end}").data for end in ("finished", "started"))
     assert usage["usage"]["input_tokens"] == reserved["reserved"]["input_tokens"]
     assert not usage["measured"]
 
@@ -94,7 +94,7 @@ def test_a_cancelled_attempt_is_not_counted() -> None:
     manual.pass_time(1_000)
     manual.reply("a", "done")
 
-    assert [entry.data["attempt"] for entry in manual.recorded.of("task.started")] == [1, 2, 3]
+    assert [entry.data["attempt"] for entry in manual.recorded.of_kind("task.started")] == [1, 2, 3]
     assert manual.recorded.ends == {"a": "passed"}
 
 
@@ -143,8 +143,8 @@ def test_a_rejected_result_escalates_before_it_is_retried() -> None:
 
     recorded = run({"a": task}, [{**FAIL, "contains": "y"}, FAIL, {"attempt": 1, "output": "x"}, {"output": "y"}])
 
-    assert [entry.data["tier"] for entry in recorded.of("task.started")] == ["cheap", "frontier", "frontier"]
-    assert recorded.one("escalation.raised").data == {"task": "a", "from": "cheap", "to": "frontier"}
+    assert [entry.data["tier"] for entry in recorded.of_kind("task.started")] == ["cheap", "frontier", "frontier"]
+    assert recorded.only("escalation.raised").data == {"task": "a", "from": "cheap", "to": "frontier"}
     assert recorded.ends == {"a": "failed/verdict"}
 
 
@@ -160,7 +160,12 @@ def test_each_tier_has_its_own_attempt_limit() -> None:
 
     recorded = run({"a": task}, answers)
 
-    assert [entry.data["tier"] for entry in recorded.of("task.started")] == ["cheap", "cheap", "frontier", "frontier"]
+    assert [entry.data["tier"] for entry in recorded.of_kind("task.started")] == [
+        "cheap",
+        "cheap",
+        "frontier",
+        "frontier",
+    ]
     assert recorded.ends == {"a": "passed"}
 
 
@@ -206,7 +211,7 @@ def test_a_task_fails_after_four_lost_attempts() -> None:
     for _ in range(4):
         manual.lose("a")
 
-    assert len(manual.recorded.of("task.lost")) == 4
+    assert len(manual.recorded.of_kind("task.lost")) == 4
     assert manual.recorded.ends == {"a": "failed/error"}
 
 

@@ -39,7 +39,7 @@ def test_a_longer_wait_requested_by_the_server_is_honoured(requested_ms: int | N
         assert manual.machine.next_wake_us() == manual.now_us + waited_ms * 1_000
         manual.pass_time(waited_ms)
 
-    assert [entry.at_ms for entry in manual.recorded.of("task.started")] == [0, waited_ms]
+    assert [entry.at_ms for entry in manual.recorded.of_kind("task.started")] == [0, waited_ms]
 
 
 @pytest.mark.requirement("RUN-RETRY-002")

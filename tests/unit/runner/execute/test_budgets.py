@@ -51,7 +51,7 @@ def test_an_attempt_reserves_the_most_it_could_use(
 
     recorded = run({"a": {**WORK, "agent": agent}}, outputs(a="x"), roster={**ROSTER, "adapters": adapters})
 
-    assert recorded.one("task.started").data["reserved"] == reserved
+    assert recorded.only("task.started").data["reserved"] == reserved
 
 
 @pytest.mark.requirement("RUN-BUDGET-002")
@@ -61,7 +61,7 @@ def test_the_output_schema_is_counted_in_addition_to_the_text() -> None:
 
     recorded = run({"a": {**WORK, "output": {"type": "string"}}}, outputs(a="x"))
 
-    assert recorded.one("task.started").data["reserved"]["input_tokens"] == len(text) + len(schema) + 256
+    assert recorded.only("task.started").data["reserved"]["input_tokens"] == len(text) + len(schema) + 256
 
 
 @pytest.mark.requirement("RUN-BUDGET-002")
@@ -71,7 +71,7 @@ def test_a_reservation_does_not_reveal_the_length_of_a_secret() -> None:
 
     recorded = run({"a": task}, outputs(a="x"), inputs=inputs, secrets={"token": "k" * 1_000})
 
-    assert recorded.one("task.started").data["reserved"]["input_tokens"] == len("Use [secret: token].") + 256
+    assert recorded.only("task.started").data["reserved"]["input_tokens"] == len("Use [secret: token].") + 256
 
 
 @pytest.mark.requirement("RUN-BUDGET-002")
@@ -80,7 +80,7 @@ def test_a_command_check_reserves_only_output_bytes() -> None:
         {"a": {**WORK, "accept": [{"command": ["check"]}]}}, [{"check": "command", "output": ""}, *outputs(a="x")]
     )
 
-    assert recorded.one("verdict.asked").data["reserved"] == {
+    assert recorded.only("verdict.asked").data["reserved"] == {
         "input_tokens": 0,
         "output_tokens": 0,
         "micro_usd": 0,
@@ -181,7 +181,7 @@ def test_a_command_check_does_not_count_as_a_call() -> None:
     recorded = run(tasks, [{"check": "command", "output": ""}, *outputs(a="x")])
 
     assert recorded.ends == {"a": "passed"}
-    assert recorded.one("run.sealed").data["totals"]["calls"] == 1
+    assert recorded.only("run.sealed").data["totals"]["calls"] == 1
 
 
 @pytest.mark.requirement("RUN-BUDGET-001")
@@ -215,7 +215,7 @@ def test_a_unit_over_budget_is_stopped_and_the_exceeded_budget_is_recorded() -> 
 
     recorded = run(tasks, [FAIL, {"output": "x"}])
 
-    assert recorded.one("budget.stopped").data == {
+    assert recorded.only("budget.stopped").data == {
         "scope": "task",
         "name": "a",
         "amount": "calls",
@@ -246,7 +246,7 @@ def test_a_reduced_call_that_hits_its_limit_stops_its_unit(
     manual.wait(5_000)
     manual.reply("a", "", failure=Failure(kind))
 
-    assert manual.recorded.one("budget.stopped").data == {"scope": "task", "name": "a", **facts}
+    assert manual.recorded.only("budget.stopped").data == {"scope": "task", "name": "a", **facts}
     assert manual.recorded.ends == {"a": "stopped/budget"}
 
 
@@ -263,7 +263,7 @@ def test_a_rejected_call_without_any_reply_costs_nothing() -> None:
     manual = ManualRun({"a": {**WORK, "agent": "costly"}})
     manual.reply("a", "", failure=Failure(ErrorKind.AUTH))
 
-    usage = manual.recorded.one("task.finished").data["usage"]
+    usage = manual.recorded.only("task.finished").data["usage"]
 
     assert set(usage.values()) == {0}
 
@@ -288,7 +288,7 @@ def test_a_call_is_charged_its_reported_usage_or_its_reservation(
     manual.wait(1_500)
     manual.reply("a", "done", **reply)
 
-    entry = manual.recorded.one("task.finished")
+    entry = manual.recorded.only("task.finished")
     names = ("input_tokens", "cached_input_tokens", "output_tokens", "micro_usd")
     assert entry.data["usage"] == {**dict(zip(names, charged, strict=True)), "output_bytes": 4, "wall_ms": 1_500}
     assert entry.data["measured"] is is_measured
@@ -302,7 +302,7 @@ def test_a_program_with_prices_is_charged_for_every_byte() -> None:
     )
     manual.reply("a", "done")
 
-    usage = manual.recorded.one("task.finished").data["usage"]
+    usage = manual.recorded.only("task.finished").data["usage"]
     assert (usage["input_tokens"], usage["output_tokens"], usage["micro_usd"]) == (22, 4, 30)
 
 
@@ -312,7 +312,7 @@ def test_a_lost_call_is_charged_what_it_reserved() -> None:
     manual.wait(1_500)
     manual.lose("a")
 
-    assert manual.recorded.one("run.sealed").data["totals"] == {
+    assert manual.recorded.only("run.sealed").data["totals"] == {
         "calls": 1,
         "input_tokens": 262,
         "cached_input_tokens": 0,
@@ -328,7 +328,7 @@ def test_usage_beyond_the_reservation_is_recorded() -> None:
     manual = ManualRun({"a": WORK})
     manual.reply("a", "x", usage=Usage(1_000, 0, 5_000))
 
-    assert [entry.data for entry in manual.recorded.of("budget.exceeded")] == [
+    assert [entry.data for entry in manual.recorded.of_kind("budget.exceeded")] == [
         {"task": "a", "attempt": 1, "amount": "input_tokens", "reserved": 262, "used": 1_000},
         {"task": "a", "attempt": 1, "amount": "output_tokens", "reserved": 4_096, "used": 5_000},
     ]
@@ -342,7 +342,7 @@ def test_a_run_is_stopped_when_its_wall_time_runs_out() -> None:
     assert manual.open["a"].limits.timeout_ms == 5_000
     manual.pass_time(5_000)
 
-    assert manual.recorded.one("budget.stopped").data == {
+    assert manual.recorded.only("budget.stopped").data == {
         "scope": "run",
         "amount": "wall_ms",
         "limit": 5_000,

@@ -19,7 +19,7 @@ def test_a_wave_waits_for_every_task_of_the_previous_wave() -> None:
     recorded = run(tasks, answers, policy={"dispatch": "waves"})
 
     assert recorded.starts == [(0, "a"), (0, "b"), (5_000, "c")]
-    assert [entry.data["wave"] for entry in recorded.of("wave.opened")] == [0, 1]
+    assert [entry.data["wave"] for entry in recorded.of_kind("wave.opened")] == [0, 1]
 
 
 @pytest.mark.requirement("RUN-DISPATCH-001")
@@ -30,7 +30,7 @@ def test_an_eager_task_waits_only_for_its_dependencies() -> None:
     recorded = run(tasks, answers)
 
     assert recorded.starts == [(0, "a"), (0, "b"), (0, "c")]
-    assert recorded.of("wave.opened") == []
+    assert recorded.of_kind("wave.opened") == []
 
 
 @pytest.mark.requirement("RUN-DISPATCH-001")
@@ -49,7 +49,7 @@ def test_a_stopping_run_opens_no_wave() -> None:
 
     recorded = run(tasks, [{"error": {"kind": "auth"}}], policy={"dispatch": "waves"})
 
-    assert len(recorded.of("wave.opened")) == 1
+    assert len(recorded.of_kind("wave.opened")) == 1
 
 
 def condition(**when: Any) -> dict[str, Any]:
@@ -119,9 +119,9 @@ def test_missing_items_fail_the_task() -> None:
 def test_a_foreach_task_has_one_instance_per_item() -> None:
     recorded = run({"a": OBJECT, "each": EACH}, outputs(a=["x", {"b": 1, "a": 2}], each="x"))
 
-    assert recorded.one("task.expanded").data == {"task": "each", "instances": 2}
-    assert recorded.one("task.expanded").bodies == {"items": b'["x",{"a":2,"b":1}]'}
-    delivered = [(entry.data, entry.bodies) for entry in recorded.of("edge.delivered")]
+    assert recorded.only("task.expanded").data == {"task": "each", "instances": 2}
+    assert recorded.only("task.expanded").bodies == {"items": b'["x",{"a":2,"b":1}]'}
+    delivered = [(entry.data, entry.bodies) for entry in recorded.of_kind("edge.delivered")]
     assert delivered == [
         ({"task": "each[0]", "as": "item"}, {"value": b'"x"'}),
         ({"task": "each[1]", "as": "item"}, {"value": b'{"a":2,"b":1}'}),
@@ -163,8 +163,8 @@ def test_a_task_with_only_tolerated_instances_is_tolerated_without_data_and_bloc
         "by_order": "passed",
         "each_again": "skipped/upstream",
     }
-    assert recorded.cause(recorded.one("task.ended", "each")) == ["task.ended each[1]"]
-    assert (recorded.of("answer.given"), recorded.status) == ([], "passed")
+    assert recorded.cause(recorded.only("task.ended", "each")) == ["task.ended each[1]"]
+    assert (recorded.of_kind("answer.given"), recorded.status) == ([], "passed")
 
 
 @pytest.mark.requirement("RUN-EXPAND-002")
@@ -172,15 +172,15 @@ def test_a_task_with_some_tolerated_instances_passes_with_the_outputs_of_the_res
     recorded = run_tolerant([1, 2], failing=(0,))
 
     assert (recorded.ends["each[0]"], recorded.ends["each"]) == ("tolerated/error", "passed")
-    assert recorded.one("edge.delivered", "by_data").bodies == {"value": b'["each"]'}
-    assert recorded.one("answer.given").bodies == {"value": b'["each"]'}
+    assert recorded.only("edge.delivered", "by_data").bodies == {"value": b'["each"]'}
+    assert recorded.only("answer.given").bodies == {"value": b'["each"]'}
 
 
 @pytest.mark.requirement("RUN-EXPAND-002")
 def test_a_task_that_may_fail_and_has_no_items_passes_with_an_empty_list() -> None:
     recorded = run_tolerant([], failing=())
 
-    assert (recorded.ends["each"], recorded.one("answer.given").bodies) == ("passed", {"value": b"[]"})
+    assert (recorded.ends["each"], recorded.only("answer.given").bodies) == ("passed", {"value": b"[]"})
 
 
 @pytest.mark.requirement("RUN-EXPAND-002")
@@ -203,7 +203,7 @@ def test_resuming_ends_a_task_whose_instances_were_all_tolerated_before() -> Non
     manual = ManualRun(tasks)
     manual.reply("a", "[1]")
     manual.reply("each[0]", failure=Failure(ErrorKind.AUTH))
-    length = manual.recorded.seq(manual.recorded.one("task.ended", "each[0]"))
+    length = manual.recorded.seq(manual.recorded.only("task.ended", "each[0]"))
     truncated = RecordedRun(
         manual.recorded.plan, manual.recorded.run, manual.recorded.entries[:length], manual.recorded.stored[:length]
     )
@@ -247,7 +247,7 @@ def test_values_are_delivered_in_edge_order_with_the_item_last() -> None:
 
     recorded = run(tasks, outputs(a=[1], b={"n": 1}, each="x"))
 
-    delivered = [(entry.data["as"], entry.bodies["value"]) for entry in recorded.of("edge.delivered")]
+    delivered = [(entry.data["as"], entry.bodies["value"]) for entry in recorded.of_kind("edge.delivered")]
     assert delivered == [("b", b'{"n":1}'), ("z", b"1"), ("item", b"1")]
 
 
@@ -258,7 +258,7 @@ def test_a_missing_or_unexpected_value_fails_the_unit(edge: dict[str, Any]) -> N
 
     recorded = run(tasks, outputs(a={}, b={"n": 1}))
 
-    assert [entry.data["as"] for entry in recorded.of("edge.delivered")] == ["a"]
+    assert [entry.data["as"] for entry in recorded.of_kind("edge.delivered")] == ["a"]
     assert recorded.ends["out"] == "failed/expects"
 
 
@@ -269,8 +269,8 @@ def test_truncating_a_value_does_not_split_a_character(max_bytes: int, kept: int
 
     recorded = run(tasks, outputs(a="aéé", out="x"))
 
-    assert recorded.one("edge.delivered").bodies == {"value": "aéé".encode()}
-    assert [entry.data for entry in recorded.of("context.cut")] == (
+    assert recorded.only("edge.delivered").bodies == {"value": "aéé".encode()}
+    assert [entry.data for entry in recorded.of_kind("context.cut")] == (
         [] if kept is None else [{"task": "out", "as": "a", "bytes": 5, "kept_bytes": kept}]
     )
 
@@ -281,8 +281,8 @@ def test_a_program_that_reads_json_gets_the_full_value_and_no_truncation_is_reco
 
     recorded = run(tasks, outputs(a="all of it", out="x"))
 
-    assert recorded.of("context.cut") == []
-    stdin = orjson.loads(recorded.of("task.started")[1].bodies["prompt"])["stdin"]
+    assert recorded.of_kind("context.cut") == []
+    stdin = orjson.loads(recorded.of_kind("task.started")[1].bodies["prompt"])["stdin"]
     assert orjson.loads(stdin)["needs"] == {"a": "all of it"}
 
 

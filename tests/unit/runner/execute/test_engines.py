@@ -25,7 +25,7 @@ from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.files import Durability
 from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
 from unit.runner.execute.ledger_verdicts import VALID, verdicts
-from unit.runner.execute.random_laws import BEGINS, Entry, broken_laws, task_of
+from unit.runner.execute.random_laws import CALL_START_KINDS, Entry, broken_laws, task_of
 from unit.runner.execute.random_plans import DIGESTS, JsonObject, data_edge, ladder_of, small_plan
 from unit.runner.execute.random_runs import IMPLEMENTATION, RUN, entries_of, start_process
 
@@ -119,7 +119,7 @@ def test_a_lost_call_is_recorded_once_and_not_repeated(seed: int, engine: str, t
         outcome = runs.next(None)
 
     entries = list(entries_of(tmp_path / "run"))
-    calls = {f"{RUN}/{entry['seq']}": entry for entry in entries if entry["kind"] in BEGINS}
+    calls = {f"{RUN}/{entry['seq']}": entry for entry in entries if entry["kind"] in CALL_START_KINDS}
     executed = runs.journal.read_text(encoding="utf-8").split()
     assert verdicts(tmp_path / "run") == {"runner": VALID, "judge": VALID}
     assert broken_laws(document, entries) == []

@@ -36,16 +36,16 @@ def test_a_task_that_ignores_cancellation_is_abandoned() -> None:
 
 
 def test_a_running_thread_is_abandoned() -> None:
-    is_over = threading.Event()
+    may_end = threading.Event()
 
     async def main() -> str:
-        asyncio.get_running_loop().run_in_executor(None, is_over.wait)
+        asyncio.get_running_loop().run_in_executor(None, may_end.wait)
         return "done"
 
     try:
         assert run_main(main()) == "done"
     finally:
-        is_over.set()
+        may_end.set()
 
 
 @pytest.mark.parametrize("is_interrupted", [False, True])

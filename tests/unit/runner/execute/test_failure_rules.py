@@ -115,7 +115,7 @@ def test_tasks_are_skipped_in_plan_order() -> None:
         "y": "skipped/failure",
         "z": "skipped/upstream",
     }
-    assert [entry.data["task"] for entry in manual.recorded.of("task.ended")] == ["m", "n", "y", "z"]
+    assert [entry.data["task"] for entry in manual.recorded.of_kind("task.ended")] == ["m", "n", "y", "z"]
 
 
 @pytest.mark.requirement("RUN-FAIL-001")
@@ -171,7 +171,7 @@ def test_an_exhausted_run_budget_stops_every_unstarted_task() -> None:
     )
 
     assert recorded.ends == {"a": "passed", "b": "stopped/budget", "c": "stopped/budget"}
-    assert recorded.one("budget.stopped").data == {
+    assert recorded.only("budget.stopped").data == {
         "scope": "run",
         "amount": "input_tokens",
         "limit": 300,
@@ -188,7 +188,7 @@ def test_outputs_of_passed_tasks_are_recorded_by_name() -> None:
 
     recorded = run(tasks, answers, outputs=wanted)
 
-    answers_given = [(entry.data, entry.bodies) for entry in recorded.of("answer.given")]
+    answers_given = [(entry.data, entry.bodies) for entry in recorded.of_kind("answer.given")]
     assert answers_given == [({"output": "y"}, {"value": b"[1]"}), ({"output": "z"}, {"value": b"x"})]
     assert recorded.kinds[-3:] == ["answer.given", "answer.given", "run.sealed"]
     assert recorded.status == "failed"

@@ -18,7 +18,7 @@ def run_task(task: Mapping[str, Any], answers: list[Any] = ANSWERS, **parts: Any
 
 
 def fingerprint(task: Mapping[str, Any], answers: list[Any] = ANSWERS, **parts: Any) -> str:
-    return str(run_task(task, answers, **parts).of("task.started", "out")[0].data["fingerprint"])
+    return str(run_task(task, answers, **parts).of_kind("task.started", "out")[0].data["fingerprint"])
 
 
 def digest(data: bytes) -> str:
@@ -39,7 +39,7 @@ def test_a_fingerprint_is_the_digest_of_its_lines() -> None:
         digest(rfc8785.dumps(judge)).encode(),
         rfc8785.dumps(delivered),
     ]
-    assert recorded.one("task.started", "out").data["fingerprint"] == digest(b"\n".join(lines))
+    assert recorded.only("task.started", "out").data["fingerprint"] == digest(b"\n".join(lines))
 
 
 @pytest.mark.requirement("RUN-REUSE-002")
@@ -48,14 +48,14 @@ def test_a_salted_value_is_identified_by_its_entry_and_not_by_its_digest() -> No
 
     recorded = run({"a": {**RUN, "sensitive": True}, "out": task}, ANSWERS)
 
-    seq = recorded.seq(recorded.one("edge.delivered"))
+    seq = recorded.seq(recorded.only("edge.delivered"))
     worker: Any = {"agent": "writer", "persona": "", "adapters": [["cheap", {"type": "scripted"}]]}
     lines = [
         rfc8785.dumps({"instruction": ["Write."]}),
         digest(rfc8785.dumps(worker)).encode(),
         rfc8785.dumps(["a", f"{recorded.run}/{seq}", "text/plain", None]),
     ]
-    assert recorded.one("task.started", "out").data["fingerprint"] == digest(b"\n".join(lines))
+    assert recorded.only("task.started", "out").data["fingerprint"] == digest(b"\n".join(lines))
 
 
 @pytest.mark.requirement("RUN-REUSE-002")

@@ -22,7 +22,7 @@ def test_a_gate_displays_the_question_and_the_prompt_for_the_model() -> None:
     recorded = run({"a": RUN, "out": {**WORK, **NEEDS, "agent": "critic"}}, outputs(a="one"))
 
     mark = "7692c3ad3540bb80"
-    assert json.loads(recorded.one("gate.opened").bodies["displayed"]) == {
+    assert json.loads(recorded.only("gate.opened").bodies["displayed"]) == {
         "task": "out",
         "agent": "critic",
         "question": "Publish one?",
@@ -32,7 +32,7 @@ def test_a_gate_displays_the_question_and_the_prompt_for_the_model() -> None:
             f"\n\n<data a from a {mark}>\none\n</data {mark}>"
         ),
     }
-    assert recorded.one("gate.opened").data == {"task": "out"}
+    assert recorded.only("gate.opened").data == {"task": "out"}
 
 
 @pytest.mark.requirement("RUN-GATE-001")
@@ -46,7 +46,7 @@ def test_a_gate_displays_the_program_to_run_without_secrets() -> None:
         secrets={"token": "hunter2"},
     )
 
-    assert recorded.one("gate.opened").bodies["displayed"] == (
+    assert recorded.only("gate.opened").bodies["displayed"] == (
         b'{"agent":"operator","argv":["git","push","[secret: token]"],"question":"Publish one?",'
         b'"stdin":"one","task":"out"}'
     )
@@ -62,7 +62,7 @@ def test_the_deadline_decides_if_nobody_does(on_deadline: str, decision: str, en
 
     recorded = run({"a": {**WORK, "gate": gate}}, outputs(a="x"))
 
-    opened, decided = recorded.one("gate.opened"), recorded.one("gate.decided")
+    opened, decided = recorded.only("gate.opened"), recorded.only("gate.decided")
     assert opened.data == {"task": "a", "deadline": "2000-01-01T01:00:00.000000Z"}
     assert {name: value for name, value in decided.data.items() if name != "displayed"} == {
         "task": "a",
@@ -80,7 +80,7 @@ def test_a_deadline_that_passes_while_other_tasks_run_causes_no_pause() -> None:
 
     recorded = run({"a": {**WORK, "gate": gate}, "b": WORK}, [{"output": "x", "latency": "2s"}])
 
-    assert recorded.of("run.paused") == []
+    assert recorded.of_kind("run.paused") == []
     assert recorded.ends == {"a": "refused/deadline", "b": "passed"}
 
 
@@ -90,7 +90,7 @@ def test_a_run_pauses_when_it_only_waits_for_gates() -> None:
     assert manual.outcome is None
     manual.reply("b", "x")
 
-    assert manual.recorded.one("run.paused").data == {"reason": "gate"}
+    assert manual.recorded.only("run.paused").data == {"reason": "gate"}
     assert manual.outcome == Outcome("paused", "gate")
 
 
@@ -135,6 +135,6 @@ def test_an_edited_instruction_replaces_the_plans() -> None:
 def test_an_edited_instruction_changes_the_fingerprint() -> None:
     def fingerprint(**bodies: Body) -> str:
         resumed = resume_decided(ManualRun({"a": TASK}), "approved", **bodies)
-        return str(resumed.recorded.one("task.started").data["fingerprint"])
+        return str(resumed.recorded.only("task.started").data["fingerprint"])
 
     assert fingerprint() == fingerprint(edited=Body(b"Write.", TEXT)) != fingerprint(edited=Body(b"Write!", TEXT))

@@ -44,7 +44,7 @@ def test_an_interrupted_run_waits_for_its_calls_and_pauses() -> None:
         "task.finished a",
         "run.paused",
     ]
-    assert manual.recorded.one("run.paused").data == {"reason": "interrupted"}
+    assert manual.recorded.only("run.paused").data == {"reason": "interrupted"}
     assert manual.outcome == Outcome("paused", "interrupted")
 
 
@@ -58,7 +58,7 @@ def test_an_interrupted_run_resumes_where_it_paused() -> None:
     resumed = ManualRun(TASKS, resumed_from=first.recorded)
 
     assert resumed.recorded.brief == ["run.resumed", "task.ended b", "task.started a"]
-    assert resumed.recorded.one("task.started").data["attempt"] == 2
+    assert resumed.recorded.only("task.started").data["attempt"] == 2
 
 
 @pytest.mark.requirement("RUN-RESUME-002", "RUN-LOST-001")
@@ -82,7 +82,7 @@ def test_attempts_and_budgets_are_restored() -> None:
 
     assert resumed.open == {}
     resumed.pass_time(1_000)
-    assert resumed.recorded.one("task.started").data["attempt"] == 2
+    assert resumed.recorded.only("task.started").data["attempt"] == 2
     resumed.reply("a", "", failure=Failure(ErrorKind.NETWORK))
     assert resumed.recorded.ends == {"a": "failed/error"}
 

@@ -18,7 +18,7 @@ FAILED: dict[str, Any] = {"failure": Failure(ErrorKind.EXIT_STATUS, "'check' exi
 
 
 def prompt_of(recorded: RecordedRun, task: str = "out", number: int = 0) -> dict[str, Any]:
-    prompt: dict[str, Any] = json.loads(recorded.of("task.started", task)[number].bodies["prompt"])
+    prompt: dict[str, Any] = json.loads(recorded.of_kind("task.started", task)[number].bodies["prompt"])
     return prompt
 
 
@@ -132,7 +132,7 @@ def test_after_a_malformed_answer_the_prompt_contains_the_message_and_the_answer
     manual = ManualRun({"out": {**WORK, "output": True, "retry": {"attempts": 2}}})
     manual.reply("out", "{")
 
-    message = json.loads(manual.recorded.one("task.finished").bodies["detail"])["message"]
+    message = json.loads(manual.recorded.only("task.finished").bodies["detail"])["message"]
     text = manual.open["out"].prompt.text
     assert f"\n{message}\n</data " in text
     assert text.endswith("<data answer from the previous attempt 021fb596db81e6d0>\n{\n</data 021fb596db81e6d0>")
@@ -262,7 +262,7 @@ VERDICT = (
 
 def judged(**task: Any) -> dict[str, Any]:
     recorded = run({"out": {**WORK, **task, "accept": [{"agent": "critic"}]}}, [PASS, {"output": "one"}])
-    prompt: dict[str, Any] = json.loads(recorded.one("verdict.asked").bodies["prompt"])
+    prompt: dict[str, Any] = json.loads(recorded.only("verdict.asked").bodies["prompt"])
     return prompt
 
 
@@ -294,7 +294,7 @@ def test_a_command_check_reads_the_output() -> None:
 
     recorded = run({"a": RUN, "out": task}, [*outputs(a="one", out="two"), {"check": "command", "output": ""}])
 
-    assert recorded.one("verdict.asked").bodies["prompt"] == b'{"argv":["check","one"],"stdin":"two"}'
+    assert recorded.only("verdict.asked").bodies["prompt"] == b'{"argv":["check","one"],"stdin":"two"}'
 
 
 @pytest.mark.requirement("RUN-PROMPT-009")
@@ -306,5 +306,5 @@ def test_a_secret_is_passed_by_value_and_recorded_by_name() -> None:
         {"out": task}, answers, inputs={"token": {"type": "string", "secret": True}}, secrets={"token": "hunter2"}
     )
 
-    assert recorded.one("task.finished").bodies == {"output": b"seen"}
-    assert recorded.one("task.started").bodies == {"prompt": b'{"system":"","text":"Use [secret: token]."}'}
+    assert recorded.only("task.finished").bodies == {"output": b"seen"}
+    assert recorded.only("task.started").bodies == {"prompt": b'{"system":"","text":"Use [secret: token]."}'}

@@ -79,7 +79,7 @@ def test_a_task_with_redacted_data_fails_and_the_others_continue() -> None:
     resumed.reply("c", "three")
 
     assert resumed.recorded.ends == {"c": "passed", "b": "failed/expects"}
-    assert message_of(resumed.recorded.one("task.ended", "b")) == unavailable("the value for 'a'", "one")
+    assert message_of(resumed.recorded.only("task.ended", "b")) == unavailable("the value for 'a'", "one")
     assert resumed.recorded.status == "failed"
 
 
@@ -123,9 +123,9 @@ def test_redacted_items_and_instance_outputs_are_unavailable() -> None:
     expanded = ManualRun(tasks, resumed_from=without(truncated_before(complete, "edge.delivered", "b[0]"), '["x"]'))
     listed = ManualRun(tasks, resumed_from=without(truncated_before(complete, "edge.delivered", "c"), "two"))
 
-    assert message_of(unexpanded.recorded.one("task.ended", "b")) == unavailable("the items", '["x"]', "are")
-    assert message_of(expanded.recorded.one("task.ended", "b[0]")) == unavailable("the value for 'item'", '["x"]')
-    assert message_of(listed.recorded.one("task.ended", "c")) == unavailable("the value for 'b'", "two")
+    assert message_of(unexpanded.recorded.only("task.ended", "b")) == unavailable("the items", '["x"]', "are")
+    assert message_of(expanded.recorded.only("task.ended", "b[0]")) == unavailable("the value for 'item'", '["x"]')
+    assert message_of(listed.recorded.only("task.ended", "c")) == unavailable("the value for 'b'", "two")
 
 
 @pytest.mark.requirement("RUN-SEAL-001")
@@ -136,7 +136,7 @@ def test_a_redacted_plan_output_is_not_recorded() -> None:
     resumed = ManualRun(tasks, resumed_from=without(paused, "one"), outputs={"x": "a", "y": "b"})
     resumed.reply("b", "two")
 
-    assert [entry.data["output"] for entry in resumed.recorded.of("answer.given")] == ["y"]
+    assert [entry.data["output"] for entry in resumed.recorded.of_kind("answer.given")] == ["y"]
     assert resumed.recorded.status == "passed"
 
 
@@ -150,7 +150,7 @@ def test_an_attempt_is_not_retried_if_its_data_was_redacted() -> None:
 
     assert resumed.recorded.brief == ["run.resumed", "task.lost b", "task.ended b", "run.sealed"]
     assert resumed.recorded.ends == {"b": "failed/expects"}
-    assert message_of(resumed.recorded.one("task.ended")) == unavailable("the value for 'a'", "one")
+    assert message_of(resumed.recorded.only("task.ended")) == unavailable("the value for 'a'", "one")
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
@@ -200,7 +200,7 @@ def test_a_redacted_output_cannot_be_checked(by: str) -> None:
     resumed = ManualRun(tasks, resumed_from=without(paused, "two"))
 
     assert resumed.recorded.ends == {"b": "failed/expects"}
-    assert message_of(resumed.recorded.one("task.ended")) == unavailable("the output to check", "two")
+    assert message_of(resumed.recorded.only("task.ended")) == unavailable("the output to check", "two")
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
@@ -211,7 +211,7 @@ def test_a_check_needs_only_the_data_its_command_refers_to() -> None:
     by_command = ManualRun(tasks, resumed_from=without(paused, "one"))
     by_agent = ManualRun(judged_tasks, resumed_from=without(judged_run, "one"))
 
-    assert message_of(by_command.recorded.one("task.ended")) == unavailable("the value for 'a'", "one")
+    assert message_of(by_command.recorded.only("task.ended")) == unavailable("the value for 'a'", "one")
     assert by_agent.recorded.brief == ["run.resumed", "verdict.asked b"]
 
 
@@ -248,7 +248,7 @@ def test_an_approved_task_needs_its_data_and_a_rejected_task_does_not(decision: 
     resumed = ManualRun(tasks, resumed_from=without(paused, "one"))
 
     assert resumed.recorded.ends == {"b": end}
-    assert len(resumed.recorded.of("task.started")) == 0
+    assert len(resumed.recorded.of_kind("task.started")) == 0
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
@@ -257,7 +257,7 @@ def test_a_redacted_edited_instruction_fails_the_task() -> None:
 
     resumed = ManualRun(tasks, resumed_from=without(paused, "Write well."))
 
-    assert message_of(resumed.recorded.one("task.ended")) == unavailable("the edited instruction", "Write well.")
+    assert message_of(resumed.recorded.only("task.ended")) == unavailable("the edited instruction", "Write well.")
 
 
 @pytest.mark.requirement("RUN-REUSE-001")

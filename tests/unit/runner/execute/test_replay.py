@@ -10,7 +10,7 @@ import pytest
 from forum_adapters.base import ErrorKind, Failure, Reply, Usage
 from forum_runner.execute.machine import Interrupted, Replied, Reusable, Unit
 from forum_runner.ledger.body import TEXT, Body
-from unit.runner.execute.random_plans import JsonObject, finished, small_plan
+from unit.runner.execute.random_plans import JsonObject, complete_document, small_plan
 from unit.runner.execute.random_runs import entries_of, kinds, replay_ledger, start_process
 from unit.runner.execute.random_worlds import OTHER_RUN
 from unit.runner.execute.truncated_ledgers import copy_truncated
@@ -132,10 +132,10 @@ def test_a_cached_result_may_be_found_on_a_later_lookup(tmp_path: Path) -> None:
 
 
 def with_type(document: JsonObject, adapter_type: str) -> JsonObject:
-    """Return the same plan with adapters of another type."""
+    """Return the same plan with adapters of a different type."""
     adapters = {name: {**settings, "type": adapter_type} for name, settings in document["adapters"].items()}
     parts = {name: part for name, part in document.items() if name not in ("bundle", "digest")}
-    return finished({**parts, "adapters": adapters})
+    return complete_document({**parts, "adapters": adapters})
 
 
 @pytest.mark.parametrize("adapter_type", ["x-own", "openai"])

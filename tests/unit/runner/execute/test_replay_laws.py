@@ -8,9 +8,9 @@ from random import Random
 import orjson
 import pytest
 
-from unit.runner.execute.random_plans import Draw, drawn_plan
+from unit.runner.execute.random_plans import Draw, draw_plan
 from unit.runner.execute.random_runs import Simulation, entries_of, replay_ledger
-from unit.runner.execute.random_worlds import World, drawn_fault_rates
+from unit.runner.execute.random_worlds import World, draw_fault_rates
 
 # FORUM_EXAMPLES sets the number of runs.
 EXAMPLES = int(os.environ.get("FORUM_EXAMPLES", "600"))
@@ -27,7 +27,7 @@ HARD = {
 
 def simulate(number: int, directory: Path) -> None:
     draw = Draw(Random(f"retelling/{number}").randint)  # noqa: S311 - reproducible on purpose
-    Simulation(drawn_plan(draw, 8 if number % 3 else 4), World(drawn_fault_rates(draw)), directory).run()
+    Simulation(draw_plan(draw, 8 if number % 3 else 4), World(draw_fault_rates(draw)), directory).run()
 
 
 def check_same(number: int, directory: Path) -> None:

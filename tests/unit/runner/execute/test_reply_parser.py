@@ -16,7 +16,7 @@ ANYTHING = {**WORK, "output": True}
 def finished(task: dict[str, Any], content: str | bytes, **reply: Any) -> Entry:
     manual = ManualRun({"a": task})
     manual.reply("a", content, **reply)
-    return manual.recorded.one("task.finished")
+    return manual.recorded.only("task.finished")
 
 
 @pytest.mark.requirement("RUN-READ-001")
@@ -152,7 +152,7 @@ def test_an_answer_without_the_value_a_plan_output_selects_is_a_mismatch() -> No
     manual = ManualRun({"a": ANYTHING}, outputs={"o": {"task": "a", "select": "/items"}})
     manual.reply("a", "{}")
 
-    entry = manual.recorded.one("task.finished")
+    entry = manual.recorded.only("task.finished")
     assert entry.data["error"] == "schema_mismatch"
     message = "the answer has no value at '/items', which an output of the plan selects"
     assert json.loads(entry.bodies["detail"]) == {"code": "missing_output", "message": message}
@@ -252,7 +252,7 @@ def test_a_cancelled_call_is_not_an_error() -> None:
     manual = ManualRun({"a": WORK})
     manual.reply("a", "", failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
 
-    entry = manual.recorded.one("task.finished")
+    entry = manual.recorded.only("task.finished")
     assert entry.data["status"] == "cancelled"
     assert "error" not in entry.data
     assert manual.open["a"].number == 2

@@ -32,7 +32,7 @@ def test_a_reused_result_replaces_an_attempt() -> None:
 
     recorded = run({"a": RUN, "b": {**WORK, "needs": ["a"]}}, outputs(a="one"), reusable={"b": found})
 
-    reused = recorded.one("task.reused")
+    reused = recorded.only("task.reused")
     assert {name: value for name, value in reused.data.items() if name != "fingerprint"} == {
         "task": "b",
         "source": "cache",
@@ -41,7 +41,7 @@ def test_a_reused_result_replaces_an_attempt() -> None:
     }
     assert reused.bodies == {"output": b"old"}
     assert recorded.cause(reused) == ["task.ended a", "edge.delivered b"]
-    assert recorded.one("run.sealed").data["totals"]["calls"] == 1
+    assert recorded.only("run.sealed").data["totals"]["calls"] == 1
 
 
 @pytest.mark.requirement("RUN-REUSE-001")
@@ -58,8 +58,8 @@ def reused(base: Path, tasks: dict[str, Any], answers: list[dict[str, Any]]) -> 
     """Return the units that reuse results of a base run."""
     with closing(EarlierRun(ledger_at(base))) as earlier:
         recorded = run(tasks, answers, find_reusable=earlier.find)
-    assert {entry.data["source"] for entry in recorded.of("task.reused")} == {"from"}
-    return [entry.data["task"] for entry in recorded.of("task.reused")]
+    assert {entry.data["source"] for entry in recorded.of_kind("task.reused")} == {"from"}
+    return [entry.data["task"] for entry in recorded.of_kind("task.reused")]
 
 
 ANSWERS = outputs(a="one", b="two", c="three")

@@ -21,14 +21,14 @@ def routed(instruction: str, agents: dict[str, Any] = AGENTS, **task: Any) -> Re
 
 
 def chosen_agent(recorded: RecordedRun) -> str:
-    return str(recorded.one("route.decided").data["agent"])
+    return str(recorded.only("route.decided").data["agent"])
 
 
 @pytest.mark.requirement("RUN-ROUTE-002")
 def test_the_agent_with_the_most_matching_keywords_is_chosen_and_the_scores_are_recorded() -> None:
     recorded = routed("Put the soup into the pot, not into the oven.")
 
-    decided = recorded.one("route.decided")
+    decided = recorded.only("route.decided")
     assert decided.data == {"task": "out", "agent": "cook", "by": "keywords"}
     assert decided.bodies == {"scores": b'{"baker":["oven"],"cook":["oven","pot","soup"]}'}
 
@@ -42,8 +42,8 @@ def test_ties_are_broken_by_name() -> None:
 def test_an_agent_without_the_tiers_of_the_task_is_not_a_candidate() -> None:
     recorded = routed("Knead the dough for the bread.", escalate=["frontier"])
 
-    assert recorded.one("route.decided").data == {"task": "out", "agent": "cook", "by": "only"}
-    assert recorded.one("route.decided").bodies == {"scores": b'{"cook":[]}'}
+    assert recorded.only("route.decided").data == {"task": "out", "agent": "cook", "by": "only"}
+    assert recorded.only("route.decided").bodies == {"scores": b'{"cook":[]}'}
 
 
 @pytest.mark.requirement("RUN-ROUTE-001")
@@ -59,7 +59,7 @@ def test_an_agent_without_the_tiers_of_the_task_is_not_a_candidate() -> None:
     ],
 )
 def test_words_are_runs_of_letters_digits_and_underscores_case_folded(instruction: str, words: list[str]) -> None:
-    scores = json.loads(routed(instruction).one("route.decided").bodies["scores"])
+    scores = json.loads(routed(instruction).only("route.decided").bodies["scores"])
 
     assert scores["baker"] == words
 
@@ -68,7 +68,7 @@ def test_words_are_runs_of_letters_digits_and_underscores_case_folded(instructio
 def test_references_separate_words_and_edge_data_is_ignored() -> None:
     recorded = routed("ov${{ needs.a }}en soup${{ run.id }}", needs=["a"])
 
-    assert json.loads(recorded.one("route.decided").bodies["scores"]) == {"baker": [], "cook": ["soup"]}
+    assert json.loads(recorded.only("route.decided").bodies["scores"]) == {"baker": [], "cook": ["soup"]}
 
 
 @pytest.mark.requirement("RUN-ROUTE-002")
@@ -79,4 +79,4 @@ def test_every_instance_is_routed() -> None:
 
     recorded = run({"a": source, "each": each}, outputs(a=[1, 2], each="x"), roster=roster)
 
-    assert [entry.data["task"] for entry in recorded.of("route.decided")] == ["each[0]", "each[1]"]
+    assert [entry.data["task"] for entry in recorded.of_kind("route.decided")] == ["each[0]", "each[1]"]

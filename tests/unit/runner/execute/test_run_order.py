@@ -199,7 +199,7 @@ def test_causes_of_a_unit_that_receives_data() -> None:
         "answer.given": ["task.ended out"],
         "run.sealed": [],
     }
-    by_schema, by_judge = recorded.of("verdict.given")
+    by_schema, by_judge = recorded.of_kind("verdict.given")
     assert (recorded.cause(by_schema), recorded.cause(by_judge)) == (["task.finished out"], ["verdict.asked out"])
 
 
@@ -209,7 +209,7 @@ def test_causes_of_later_attempts_and_tiers() -> None:
 
     recorded = run(tasks, [FAIL, *outputs(a="x")])
 
-    first, second = recorded.of("task.finished")
+    first, second = recorded.of_kind("task.finished")
     assert [(entry.kind, entry.causes) for entry in recorded.entries[4:]] == [
         ("escalation.raised", [recorded.seq(first)]),
         ("task.started", [recorded.seq(first)]),
@@ -226,7 +226,7 @@ def test_causes_of_waves_orders_and_expansions() -> None:
 
     recorded = run(tasks, outputs(list=[1], each="x", last="x"), policy={"dispatch": "waves"})
 
-    waves = [recorded.cause(entry) for entry in recorded.of("wave.opened")]
+    waves = [recorded.cause(entry) for entry in recorded.of_kind("wave.opened")]
     assert waves == [[], ["task.ended list"], ["task.ended each"]]
     by_entry = causes(recorded)
     assert {name: by_entry[name] for name in ("task.expanded each", "edge.delivered each[0]", "task.ended each")} == {
@@ -261,8 +261,10 @@ def test_the_cause_of_each_exceeded_budget_is_the_end_of_the_call() -> None:
     manual = ManualRun({"a": WORK})
     manual.reply("a", "x", usage=Usage(9_999, 0, 9_999))
 
-    finished = manual.recorded.one("task.finished")
-    assert [entry.causes for entry in manual.recorded.of("budget.exceeded")] == [[manual.recorded.seq(finished)]] * 2
+    finished = manual.recorded.only("task.finished")
+    assert [entry.causes for entry in manual.recorded.of_kind("budget.exceeded")] == [
+        [manual.recorded.seq(finished)]
+    ] * 2
 
 
 @pytest.mark.requirement("RUN-ORDER-005")

@@ -92,8 +92,8 @@ def test_downstream_tasks_get_the_scrubbed_output() -> None:
 
     recorded = run({"a": RUN, "out": task}, outputs(a="key: hunter2", out="x"), scrubbed={"KEY": "hunter2"})
 
-    assert recorded.one("task.finished", "a").bodies == {"output": b"key: [scrubbed: KEY]"}
-    assert recorded.one("edge.delivered").bodies == {"value": b"key: [scrubbed: KEY]"}
+    assert recorded.only("task.finished", "a").bodies == {"output": b"key: [scrubbed: KEY]"}
+    assert recorded.only("edge.delivered").bodies == {"value": b"key: [scrubbed: KEY]"}
 
 
 def prepared(plan: Any, answers: Any = None) -> PreparedRun:

@@ -17,7 +17,7 @@ def checked(check: dict[str, Any], content: str | bytes, **reply: Any) -> Entry:
     manual = ManualRun({"a": {**WORK, "accept": [check]}})
     manual.reply("a", "x")
     manual.reply("a", content, **reply)
-    return manual.recorded.one("verdict.given")
+    return manual.recorded.only("verdict.given")
 
 
 def by_command(content: str | bytes = "", **reply: Any) -> Entry:
@@ -35,10 +35,10 @@ def test_checks_run_in_order_until_one_fails() -> None:
     recorded = run({"a": {**WORK, "accept": accept}}, outputs(a="long"))
 
     verdicts = [
-        (entry.data["check"], entry.data["by"], entry.data["verdict"]) for entry in recorded.of("verdict.given")
+        (entry.data["check"], entry.data["by"], entry.data["verdict"]) for entry in recorded.of_kind("verdict.given")
     ]
     assert verdicts == [(0, "schema", "pass"), (1, "schema", "fail")]
-    assert recorded.of("verdict.asked") == []
+    assert recorded.of_kind("verdict.asked") == []
     assert recorded.ends == {"a": "failed/verdict"}
 
 

@@ -100,15 +100,15 @@ def decide(directory: Path, opened: dict[str, Any]) -> None:
 def test_an_answer_arrives_after_its_latency() -> None:
     recorded = run({"a": WORK}, [{"output": "x", "latency": "90s"}])
 
-    assert recorded.one("task.finished").at_ms == 90_000
-    assert recorded.one("task.finished").data["usage"]["wall_ms"] == 90_000
+    assert recorded.only("task.finished").at_ms == 90_000
+    assert recorded.only("task.finished").data["usage"]["wall_ms"] == 90_000
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-003")
 def test_an_answer_slower_than_the_timeout_is_a_timeout_error() -> None:
     recorded = run({"a": WORK}, [{"output": "x", "latency": "11m"}])
 
-    finished = recorded.one("task.finished")
+    finished = recorded.only("task.finished")
     assert (finished.at_ms, finished.data["error"]) == (600_000, "timeout")
     message = "answer 1 takes 660000 ms, but the timeout is 600000 ms"
     assert json.loads(finished.bodies["detail"]) == {"message": message}
@@ -118,7 +118,7 @@ def test_an_answer_slower_than_the_timeout_is_a_timeout_error() -> None:
 def test_an_output_over_the_limit_is_truncated() -> None:
     recorded = run({"a": {**WORK, "budget": {"output_bytes": 2}}}, [{"output": "xyz"}])
 
-    finished = recorded.one("task.finished")
+    finished = recorded.only("task.finished")
     assert (finished.data["error"], finished.bodies["reply"]) == ("output_limit", b"xy")
     assert finished.bodies["detail"] == b'{"message":"the output has 3 bytes, but the limit is 2"}'
 
@@ -134,7 +134,7 @@ def test_simultaneous_replies_are_handled_in_plan_order() -> None:
 
     recorded = run(tasks, answers)
 
-    finished = [(entry.at_ms, entry.data["task"]) for entry in recorded.of("task.finished")]
+    finished = [(entry.at_ms, entry.data["task"]) for entry in recorded.of_kind("task.finished")]
     assert finished == [(1_000, "a"), (2_000, "c"), (2_000, "b")]
 
 
@@ -145,7 +145,7 @@ def test_simultaneous_replies_of_instances_are_handled_by_number() -> None:
 
     recorded = run(tasks, outputs(list=list(range(12)), each="x"), policy={"max_parallel": 12})
 
-    finished = [entry.data["task"] for entry in recorded.of("task.finished")]
+    finished = [entry.data["task"] for entry in recorded.of_kind("task.finished")]
     assert finished == ["list", *(f"each[{number}]" for number in range(12))]
 
 
@@ -169,11 +169,11 @@ def test_deadlines_are_handled_in_order_of_time() -> None:
 
     recorded = run({"a": gate("2h"), "b": gate("1h"), "c": {**WORK, "gate": {"question": "Go?"}}}, [{"output": "x"}])
 
-    assert [(entry.at_ms, entry.data["task"]) for entry in recorded.of("gate.decided")] == [
+    assert [(entry.at_ms, entry.data["task"]) for entry in recorded.of_kind("gate.decided")] == [
         (3_600_000, "b"),
         (7_200_000, "a"),
     ]
-    assert [entry.at_ms for entry in recorded.of("run.paused")] == [0, 3_600_000, 7_200_000]
+    assert [entry.at_ms for entry in recorded.of_kind("run.paused")] == [0, 3_600_000, 7_200_000]
     assert recorded.kinds[-1] == "run.paused"
 
 
@@ -228,8 +228,8 @@ def test_the_first_matching_answer_is_used_and_checks_match_by_attempt() -> None
 
     recorded = run({"a": {**WORK, "accept": [{"agent": "critic"}], "retry": {"attempts": 2}}}, answers)
 
-    assert [entry.data["verdict"] for entry in recorded.of("verdict.given")] == ["fail", "pass"]
-    assert [entry.bodies["output"] for entry in recorded.of("task.finished")] == [b"x", b"y"]
+    assert [entry.data["verdict"] for entry in recorded.of_kind("verdict.given")] == ["fail", "pass"]
+    assert [entry.bodies["output"] for entry in recorded.of_kind("task.finished")] == [b"x", b"y"]
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-006")
@@ -256,12 +256,12 @@ def test_a_text_is_returned_unchanged_and_other_values_as_json(output: Any, sche
     ],
 )
 def test_a_scripted_program_has_an_exit_status(answer: dict[str, Any], status: int) -> None:
-    assert run({"a": RUN}, [answer]).one("task.finished").data["exit_status"] == status
+    assert run({"a": RUN}, [answer]).only("task.finished").data["exit_status"] == status
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-006", "RUN-READ-007")
 def test_a_call_without_a_matching_answer_fails_at_once() -> None:
-    finished = run({"a": WORK}, [{"task": "a", "attempt": 7, "output": "x", "latency": "9s"}]).one("task.finished")
+    finished = run({"a": WORK}, [{"task": "a", "attempt": 7, "output": "x", "latency": "9s"}]).only("task.finished")
 
     assert (finished.at_ms, finished.data["error"]) == (0, "invalid_request")
 
