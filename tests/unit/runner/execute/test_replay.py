@@ -33,7 +33,7 @@ def rewrite(directory: Path, edit: Edit) -> None:
     (directory / "ledger.jsonl").write_bytes(b"".join(orjson.dumps(entry) + b"\n" for entry in entries))
 
 
-# Time counts in whole milliseconds: at the first value the wall time is over, but no timer would fire yet.
+# Time counts in whole milliseconds: at the first value, the wall time has run out, but no timer would expire yet.
 @pytest.mark.parametrize("later_us", [999_999, 2_000_000])
 def test_wall_time_that_runs_out_during_a_pause_is_not_recorded(tmp_path: Path, later_us: int) -> None:
     run = start_process(tmp_path / "run", small_plan({"a": {}, "b": {}, "c": {}}, budget={"wall_ms": 1_000}))

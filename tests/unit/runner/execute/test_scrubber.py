@@ -47,7 +47,7 @@ def test_a_secret_is_found_inside_base64(encode: Any, before: bytes) -> None:
     scrubbed = Scrubber({"KEY": secret}).scrub_bytes(written)
 
     assert b"[scrubbed: KEY]" in scrubbed
-    # Only characters that the secret shares with its neighbours may remain.
+    # Only characters that the secret shares with its neighbors may remain.
     assert len(scrubbed) - len(b"[scrubbed: KEY]") <= len(written) - len(secret) * 8 // 6 + 2
 
 
