@@ -13,10 +13,10 @@ from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Reply
 from forum_runner.execute.call_report import Lost, Replied
 from forum_runner.execute.engines import Engine, checked_reply
 
-# Adapters enforce their own timeout; this is for those that do not.
-_GRACE_S = 15.0
+# How long after its timeout a call is cancelled. Adapters enforce the timeout; this is for those that do not.
+_TIMEOUT_GRACE_S = 15.0
 # How long a cancelled call may take to end. A program's grace period is part of it.
-_PATIENCE_S = 10.0
+_CANCEL_PATIENCE_S = 10.0
 _CLOSE_PATIENCE_S = 30.0
 
 
@@ -29,7 +29,7 @@ class EngineGuard:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        # The limits of each open call, and the time by which the engine must report it.
+        # The limits of each open call, and the time at which it becomes overdue.
         self._open: dict[str, tuple[Limits, float]] = {}
         self._overdue: set[str] = set()
         self._is_attached = False
@@ -43,7 +43,7 @@ class EngineGuard:
     def begin(self, attempt: Attempt) -> None:
         loop = asyncio.get_running_loop()
         limits = attempt.limits
-        deadline_s = loop.time() + limits.timeout_ms / 1_000 + _GRACE_S
+        deadline_s = loop.time() + limits.timeout_ms / 1_000 + _TIMEOUT_GRACE_S
         self._open[attempt.id] = limits, deadline_s
         try:
             if not self._is_attached:
@@ -78,7 +78,7 @@ class EngineGuard:
         if call not in self._open:
             return
         # If the engine does not report the call, for whatever reason, the call is lost.
-        asyncio.get_running_loop().call_later(_PATIENCE_S, self._add, Lost(call))
+        asyncio.get_running_loop().call_later(_CANCEL_PATIENCE_S, self._add, Lost(call))
         with suppress(Exception, SystemExit):
             self._engine.cancel(call)
 

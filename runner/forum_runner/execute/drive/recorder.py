@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from forum_runner.execute.machine import RunState
 from forum_runner.execute.secrets import Scrubber
@@ -13,14 +13,15 @@ from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.recorded_body import AnyBody
 from forum_runner.ledger.writer import LedgerWriter
 
-# The most frequent kinds. The machine always writes them with the same members, and tests check these against the
-# schema, so they are not validated again.
-_SOUND = frozenset({"task.started", "task.finished", "task.ended", "edge.delivered", "wave.opened"})
-Watcher = Callable[[int, int, str, Mapping[str, Any]], None]
+# The most frequent kinds. They are not validated, because the machine always writes them with the same members, and
+# tests check these against the schema.
+_TRUSTED_KINDS = frozenset({"task.started", "task.finished", "task.ended", "edge.delivered", "wave.opened"})
+# Called with the seq, time, kind and data of an entry.
+Observe = Callable[[int, int, str, Mapping[str, Any]], None]
 
 
 class RunClock:
-    """The time of the current event. All entries that it leads to have this time."""
+    """The time of the current event, which all entries that the event leads to have."""
 
     __slots__ = ("now_us",)
 
@@ -31,45 +32,37 @@ class RunClock:
         return self.now_us
 
 
-class Record(Protocol):
-    """Where a driver writes entries. `waits_for_disk`: a commit takes long, so it should not block the event loop."""
-
-    waits_for_disk: bool
-
-    def write(self, entries: Sequence[NewEntry]) -> None: ...
-
-    def commit(self) -> None: ...
-
-    async def commit_together(self) -> None: ...
-
-
 class Recorder:
-    def __init__(self, writer: LedgerWriter, state: RunState, scrubber: Scrubber, watch: Watcher | None = None) -> None:
+    """Writes entries for a driver. If `waits_for_disk` is set, a commit takes long and should run in a thread."""
+
+    def __init__(
+        self, writer: LedgerWriter, state: RunState, scrubber: Scrubber, observe: Observe | None = None
+    ) -> None:
         self._writer = writer
         self.waits_for_disk = writer.syncs_each
         self._state = state
         self._scrubber = scrubber
-        self._watch = watch
-        self._unscrubbed = frozenset() if scrubber.has_secrets else _SOUND
-        self._unseen: list[tuple[int, int, str, Mapping[str, Any]]] = []
+        self._observe = observe
+        self._trusted_kinds = frozenset() if scrubber.has_secrets else _TRUSTED_KINDS
+        self._unobserved: list[tuple[int, int, str, Mapping[str, Any]]] = []
 
     def write(self, entries: Sequence[NewEntry]) -> None:
         """Stages the entries. The observer gets them after the commit."""
         if not entries:
             return
         first = self._writer.size
-        if all(entry.kind in self._unscrubbed for entry in entries):
+        if all(entry.kind in self._trusted_kinds for entry in entries):
             self._writer.stage_trusted(entries)
         else:
             for entry in entries:
-                self._place(entry)
-        if self._watch is not None:
+                self._stage(entry)
+        if self._observe is not None:
             at_us = self._state.last_entry_us
-            self._unseen += [(seq, at_us, entry.kind, entry.data) for seq, entry in enumerate(entries, first)]
+            self._unobserved += [(seq, at_us, entry.kind, entry.data) for seq, entry in enumerate(entries, first)]
 
-    def _place(self, entry: NewEntry) -> None:
+    def _stage(self, entry: NewEntry) -> None:
         kind, data, causes = entry.kind, entry.data, entry.causes
-        if kind in self._unscrubbed:
+        if kind in self._trusted_kinds:
             self._writer.stage_trusted((entry,))
             return
         bodies = {name: self._scrubbed(body) for name, body in entry.bodies.items()}
@@ -91,16 +84,16 @@ class Recorder:
 
     def commit(self) -> None:
         self._writer.commit()
-        if self._unseen:
-            self._show()
+        if self._unobserved:
+            self._notify_observer()
 
-    async def commit_together(self) -> None:
-        """Like `commit`, in a thread: waiting for the disk does not block the event loop."""
+    async def commit_in_thread(self) -> None:
+        """Like `commit`, but waiting for the disk does not block the event loop."""
         await asyncio.get_running_loop().run_in_executor(None, self._writer.commit)
-        self._show()
+        self._notify_observer()
 
-    def _show(self) -> None:
-        if self._watch is not None and self._unseen:
-            unseen, self._unseen = self._unseen, []
-            for entry in unseen:
-                self._watch(*entry)
+    def _notify_observer(self) -> None:
+        if self._observe is not None and self._unobserved:
+            unobserved, self._unobserved = self._unobserved, []
+            for entry in unobserved:
+                self._observe(*entry)

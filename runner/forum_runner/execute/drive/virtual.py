@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Predictable, Reply
-from forum_runner.execute.drive.recorder import Record, RunClock
+from forum_runner.execute.drive.recorder import Recorder, RunClock
 from forum_runner.execute.machine import Machine, Outcome, Replied, TimePassed, Transition
 from forum_runner.execute.secrets import Scrubber
 
@@ -22,10 +22,10 @@ class VirtualDriver:
     """Handles events in the order of their times: replies before timers, and replies in the order of their tasks."""
 
     def __init__(
-        self, machine: Machine, record: Record, make_adapter: MakePredictable, scrubber: Scrubber, clock: RunClock
+        self, machine: Machine, recorder: Recorder, make_adapter: MakePredictable, scrubber: Scrubber, clock: RunClock
     ) -> None:
         self._machine = machine
-        self._record = record
+        self._recorder = recorder
         self._make_adapter = make_adapter
         self._scrubber = scrubber
         self._clock = clock
@@ -34,24 +34,24 @@ class VirtualDriver:
         self._numbers = count()
 
     def steps(self, *, is_new: bool) -> Generator[None, None, Outcome]:
-        """The run, one event per step."""
+        """Runs the machine, one event per step, and returns the outcome."""
         if is_new:
             self._perform(self._machine.open(self._clock.now_us))
         elif not self._machine.is_waiting(self._clock.now_us):
             self._perform(self._machine.resume(self._clock.now_us))
-        elif not self._pass_a_deadline():
+        elif not self._advance_to_deadline():
             return Outcome("paused", "gate")
         while True:
             outcome = self._machine.outcome
             if outcome is None:
                 self._handle_next_event()
                 yield
-            elif outcome.reason != "gate" or not self._pass_a_deadline():
+            elif outcome.reason != "gate" or not self._advance_to_deadline():
                 return outcome
 
     def _perform(self, step: Transition) -> None:
-        self._record.write(step.entries)
-        self._record.commit()
+        self._recorder.write(step.entries)
+        self._recorder.commit()
         for command in step.commands:
             if isinstance(command, Attempt):
                 self._begin(command)
@@ -88,8 +88,11 @@ class VirtualDriver:
         self._clock.now_us = max(self._clock.now_us, wake_us)
         self._perform(self._machine.handle(TimePassed(), self._clock.now_us))
 
-    def _pass_a_deadline(self) -> bool:
-        """Nobody decides in virtual time: advances to the first deadline of the open gates, if there is one."""
+    def _advance_to_deadline(self) -> bool:
+        """Resumes the run at the first deadline of its open gates, because nobody decides in virtual time.
+
+        Returns False if no gate has a deadline.
+        """
         gates = [unit.gate for unit in self._machine.state.units.values() if unit.gate is not None and not unit.state]
         deadlines = [gate.deadline_us for gate in gates if gate.decision is None and gate.deadline_us is not None]
         if not deadlines:

@@ -17,7 +17,7 @@ from forum_runner.app.run_handle import FinishedRun
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.runs import RunServices, resume_run, start_run
 from forum_runner.canonical import canonical
-from forum_runner.execute.drive import EPOCH_US, RunClock, VirtualDriver
+from forum_runner.execute.drive import EPOCH_US, Recorder, RunClock, VirtualDriver
 from forum_runner.execute.machine import (
     Cancel,
     Context,
@@ -158,7 +158,9 @@ def context_of(plan: Mapping[str, Any], answers: Sequence[Any] = (), **more: Any
     return Context(run_id, IMPLEMENTATION, dict.fromkeys(plan["adapters"], scripted), scripted, **more)
 
 
-class _MemoryRecorder:
+class _MemoryRecorder(Recorder):
+    """Stores entries in memory."""
+
     def __init__(self, recorded: RecordedRun, clock: RunClock, scrubber: Scrubber) -> None:
         self._recorded, self._clock, self._scrubber = recorded, clock, scrubber
 
@@ -166,12 +168,7 @@ class _MemoryRecorder:
         for entry in entries:
             self._recorded.add(entry, self._clock.now_us, self._scrubber)
 
-    waits_for_disk = False
-
     def commit(self) -> None:
-        """Do nothing: entries stay in memory."""
-
-    async def commit_together(self) -> None:
         """Do nothing: entries stay in memory."""
 
 

@@ -105,14 +105,14 @@ def test_calls_are_lost_when_the_engine_cannot_report_them() -> None:
 
 @pytest.mark.parametrize("fails_in", ["", "cancel"])
 def test_a_cancelled_call_without_a_report_is_lost(fails_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_guard, "_PATIENCE_S", 0.02)
+    monkeypatch.setattr(engine_guard, "_CANCEL_PATIENCE_S", 0.02)
 
     assert reports_of(OddEngine(fails_in=fails_in), is_cancelled=True) == [Lost("run/1")]
 
 
 def test_a_call_that_the_engine_forgets_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_guard, "_GRACE_S", -60.0)
-    monkeypatch.setattr(engine_guard, "_PATIENCE_S", 0.02)
+    monkeypatch.setattr(engine_guard, "_TIMEOUT_GRACE_S", -60.0)
+    monkeypatch.setattr(engine_guard, "_CANCEL_PATIENCE_S", 0.02)
 
     assert reports_of(OddEngine()) == [Lost("run/1")]
 

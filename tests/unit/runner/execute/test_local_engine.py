@@ -130,7 +130,7 @@ def test_an_adapter_that_cancels_itself_fails() -> None:
 
 
 def test_a_call_that_ignores_cancellation_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_guard, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(engine_guard, "_CANCEL_PATIENCE_S", 0.05)
 
     async def swallows(_attempt: Attempt) -> Reply:
         for _ in range(3):
@@ -144,7 +144,7 @@ def test_a_call_that_ignores_cancellation_is_lost(monkeypatch: pytest.MonkeyPatc
 
 
 def test_each_call_whose_adapter_ignores_its_timeout_ends_at_its_own_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_guard, "_GRACE_S", 0.0)
+    monkeypatch.setattr(engine_guard, "_TIMEOUT_GRACE_S", 0.0)
 
     async def sleeps(attempt: Attempt) -> Reply:
         await asyncio.sleep(0 if attempt.task == "quick" else 60)
