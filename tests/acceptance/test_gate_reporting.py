@@ -57,11 +57,11 @@ def test_an_edited_approval_is_distinguished_from_a_plain_one(tmp_path: Path) ->
     decide(edited, "edit", *EDIT)
 
     assert reported_decision(plain) == (
-        "approved by person (person:ann, not authenticated)",
+        "approved by ann (not authenticated)",
         "approved by person (not authenticated)",
     )
     assert reported_decision(edited) == (
-        "approved by person (person:ann, not authenticated), instruction edited",
+        "approved by ann (not authenticated), instruction edited",
         "approved by person (not authenticated), instruction edited",
     )
     gates = gate_as_json(plain), gate_as_json(edited)

@@ -184,7 +184,7 @@ def test_a_damaged_ledger_is_refused(failed_run: Folder, folder: Folder) -> None
         (["run/ledger.jsonl"], "is a bare ledger: resuming needs the run directory"),
         (["run", "--out", "there"], "--out requires --failed"),
         (["run", "--failed", "--out", "run"], "'run/ledger.jsonl' already exists"),
-        (["run", "--failed", "--root", "nowhere"], "there is no"),
+        (["run", "--failed", "--root", "nowhere"], "the folder 'nowhere' does not exist"),
     ],
 )
 def test_an_impossible_request_is_refused_and_changes_nothing(

@@ -116,10 +116,8 @@ async def hand_over(directory: Path, decided: Decided, opening_seq: int) -> bool
 
 
 def _recorded_decision(directory: Path, task: str, opening_seq: int) -> ReadEntry | None:
-    for entry in read_entries(directory):
-        if entry.kind == "gate.decided" and entry.seq > opening_seq and entry.task == task:
-            return entry
-    return None
+    later = (entry for entry in read_entries(directory) if entry.seq > opening_seq)
+    return next((entry for entry in later if entry.kind == "gate.decided" and entry.task == task), None)
 
 
 def _check_is_same(decided: Decided, recorded: ReadEntry) -> None:

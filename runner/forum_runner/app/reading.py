@@ -18,7 +18,7 @@ from forum_runner.ledger.recognition import check_is_ledger, check_is_ledger_str
 from forum_runner.ledger.selection import Selection, check_kinds, check_tasks, task_of
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.trace import TracedEntry, trace_entry
-from forum_runner.report.failures import read_failures
+from forum_runner.report.failures import TaskFailure, read_failures
 from forum_runner.report.recorded_text import RecordedText, read_reasons
 
 _POLL_S = 0.1
@@ -109,7 +109,7 @@ class RunDescription:
     """The history of a run. `failures` and `decisions` need the run directory, and are empty without it."""
 
     history: RunHistory
-    failures: tuple[str, ...]
+    failures: Mapping[str, TaskFailure]
     decisions: Mapping[str, RecordedText]
 
 
@@ -117,8 +117,7 @@ def describe(source: LedgerSource) -> RunDescription:
     """Reads the history of a run and, from its bodies, the reasons of failures and decisions."""
     history, directory = read_history(source), source.directory
     failures = {} if directory is None else read_failures(directory, history)
-    texts = tuple(f"{task}: {failure}" for task, failure in failures.items())
-    return RunDescription(history, texts, read_reasons(directory, history))
+    return RunDescription(history, failures, read_reasons(directory, history))
 
 
 def compare_runs(left: LedgerSource, right: LedgerSource) -> RunDifference:

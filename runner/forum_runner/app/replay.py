@@ -30,7 +30,6 @@ _ASSUMED = (
 class ReplayReport:
     """The result of a replay. `checked` lists the facts that it compared, `assumed` those that come from outside."""
 
-    name: str
     report: VerifyReport
     outcome: ReplayResult
     checked: tuple[str, ...] = _CHECKED
@@ -49,6 +48,6 @@ def replay(source: LedgerSource) -> ReplayReport:
         raise UsageError("bodies of the run were redacted, so it cannot be replayed")
     replayer = Replayer(directory)
     try:
-        return ReplayReport(source.name, report, replayer.replay())
+        return ReplayReport(report, replayer.replay())
     finally:
         replayer.close()

@@ -64,7 +64,7 @@ class Reuse:
             earlier = EarlierRun(base)
             self._comparison = ReuseComparison(earlier, self._plan)
             try:
-                self._check_base(prepared)
+                self._check_base(prepared, self._comparison)
             except UsageError:
                 earlier.close()
                 raise
@@ -86,19 +86,17 @@ class Reuse:
         base = self._comparison.earlier.directory.absolute()
         return structs.replace(invocation, base=base, eligible_tasks=self._eligible_tasks)
 
-    def _check_base(self, prepared: PreparedRun) -> None:
+    def _check_base(self, prepared: PreparedRun, comparison: ReuseComparison) -> None:
         """Refuses a base of the other mode (live or scripted), or one without a result that this run needs.
 
         Tasks that were not selected do not run, so their results must exist.
         """
-        if self._comparison is None:
-            return
-        earlier = self._comparison.earlier
+        earlier = comparison.earlier
         if earlier.is_live != (prepared.stand_in is None):
             its_mode, mode = ("live", "scripted") if earlier.is_live else ("scripted", "live")
             raise UsageError(f"cannot reuse results of run {earlier.run}: it is {its_mode}, and this run is {mode}")
         for task in sorted(prepared.to_reuse, key=lambda name: self._plan.tasks[name].order):
-            reason = self._comparison.reason_against(task)
+            reason = comparison.reason_against(task)
             if reason is not None:
                 hint = f"use --from {shlex.quote(task)} to run it and everything downstream of it"
                 if task not in earlier.plan.tasks:

@@ -128,14 +128,14 @@ def _document(gate: PendingGate) -> dict[str, Any]:
 def _text(gate: PendingGate, run: str) -> str:
     from forum_runner.finding import visible
     from forum_runner.report import join_lines
-    from forum_runner.report.amounts import clip, moment, short_digest
+    from forum_runner.report.amounts import clip, short_digest, time_text
     from forum_runner.report.next_commands import command_line, gate_commands
 
     displayed = gate.displayed or {}
     lines = [gate.task, f"  question  {visible(str(displayed.get('question', 'redacted')))}"]
     if gate.deadline is not None:
         passed = " (passed)" if gate.is_expired else ""
-        lines.append(f"  deadline  {moment(gate.deadline)}{passed}, then {clip(gate.on_deadline or '?')}")
+        lines.append(f"  deadline  {time_text(gate.deadline)}{passed}, then {clip(gate.on_deadline or '?')}")
     lines.append(f"  digest    {gate.digest}")
     for name in ("agent", "argv", "stdin", "system", "text"):
         if displayed.get(name):

@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any
 
 from forum_runner import api
-from forum_runner.api import ForumError, Inputs, TrustedReferences
 from forum_runner.canonical import canonical
 from forum_runner.conformance.suite_request import WORKSPACE, SuiteRequest
 from forum_runner.errors import CanonicalError, UsageError
@@ -33,7 +32,7 @@ def canonicalize(request: SuiteRequest) -> dict[str, Any]:
 
 
 def compile_bundle(request: SuiteRequest) -> dict[str, Any]:
-    inputs = Inputs(file=request.optional_path("inputs"))
+    inputs = api.Inputs(file=request.optional_path("inputs"))
     root, out = request.optional_path("root"), request.path("output")
     compiled = api.compile(WORKSPACE, request.text("input"), root=root, inputs=inputs, out=out)
     verdict = "invalid" if compiled.data is None else "valid"
@@ -56,10 +55,10 @@ def verify(request: SuiteRequest) -> dict[str, Any]:
     run = request.existing_path("input")
     # Bodies and semantics need the run directory.
     levels = frozenset(map(int, request.members.get("levels") or _LEVELS)) - (set() if run.is_dir() else {3, 4})
-    trusted = _trusted(request) if 5 in levels else TrustedReferences()
+    trusted = _trusted(request) if 5 in levels else api.TrustedReferences()
     try:
         report = api.verify(WORKSPACE, str(run), levels=levels, trusted=trusted, is_ledger=True)
-    except ForumError as error:
+    except api.ForumError as error:
         return {"verdict": "unsupported", "message": str(error)}
     document = {
         "verdict": str(report.verdict),
@@ -83,7 +82,7 @@ def prove(request: SuiteRequest) -> dict[str, Any]:
             api.prove(WORKSPACE, run, seq=request.number("seq"), size=size, out=out)
         else:
             api.prove(WORKSPACE, run, from_size=request.number("from_size"), size=size, out=out)
-    except ForumError as error:
+    except api.ForumError as error:
         return {"verdict": "invalid", "message": str(error)}
     return {"verdict": "valid"}
 
@@ -91,16 +90,16 @@ def prove(request: SuiteRequest) -> dict[str, Any]:
 def _check_proof(request: SuiteRequest) -> dict[str, Any]:
     try:
         report = api.verify_proof(WORKSPACE, request.path("input"), _trusted(request))
-    except ForumError as error:
+    except api.ForumError as error:
         return {"verdict": "unsupported", "message": str(error)}
     codes = sorted({finding.code for finding in report.findings})
     document = {"verdict": str(report.verdict), "codes": codes, "first_bad_seq": None}
     return _with_message(document, (f"{item.code} {item.sentence}" for item in report.findings))
 
 
-def _trusted(request: SuiteRequest) -> TrustedReferences:
+def _trusted(request: SuiteRequest) -> api.TrustedReferences:
     paths = (request.optional_path(name) for name in ("checkpoint", "key", "pin"))
-    return TrustedReferences(request.optional_text("expect_head"), *paths)
+    return api.TrustedReferences(request.optional_text("expect_head"), *paths)
 
 
 def _with_message(document: dict[str, Any], sentences: Iterable[str]) -> dict[str, Any]:

@@ -7,17 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from forum_runner import api
-from forum_runner.api import (
-    DecisionRequest,
-    Inputs,
-    InvalidWorkflowError,
-    RedactionRequest,
-    ResumeRequest,
-    RunRequest,
-    TaskSelection,
-    UsageError,
-    Workspace,
-)
 from forum_runner.conformance.roles import describe_findings
 from forum_runner.conformance.suite_request import WORKSPACE, SuiteRequest
 from forum_runner.ledger.verification.report import DamagedLedgerError
@@ -27,9 +16,9 @@ async def answer_run_request(request: SuiteRequest) -> dict[str, Any]:
     """Answers a request for the role `run`. A refused request does not change `output`."""
     try:
         return {"verdict": "valid", "status": await _ACTIONS[request.text("action")](request)}
-    except InvalidWorkflowError as error:
+    except api.InvalidWorkflowError as error:
         return {"verdict": "invalid", **describe_findings(error.report.findings)}
-    except (DamagedLedgerError, UsageError) as error:
+    except (DamagedLedgerError, api.UsageError) as error:
         return {"verdict": "invalid", "message": str(error)}
 
 
@@ -39,24 +28,24 @@ async def _run(request: SuiteRequest) -> str:
 
 async def _resume(request: SuiteRequest) -> str:
     """Resumes with the wave plan from the ledger and everything else from the request."""
-    resume = ResumeRequest(request.text("output"), started_with=_run_request(request))
+    resume = api.ResumeRequest(request.text("output"), started_with=_run_request(request))
     finished = await api.resume(_workspace(request), resume)
     if finished.was_finished:
-        raise UsageError(f"cannot resume the run: it finished with the status '{finished.status}'")
+        raise api.UsageError(f"cannot resume the run: it finished with the status '{finished.status}'")
     return finished.status
 
 
-def _workspace(request: SuiteRequest) -> Workspace:
+def _workspace(request: SuiteRequest) -> api.Workspace:
     """A workspace without earlier runs, because a request names each run that it depends on."""
-    return Workspace(WORKSPACE.root, runs=request.path("output") / "runs")
+    return api.Workspace(WORKSPACE.root, runs=request.path("output") / "runs")
 
 
-def _run_request(request: SuiteRequest, out: Path | None = None) -> RunRequest:
-    return RunRequest(
+def _run_request(request: SuiteRequest, out: Path | None = None) -> api.RunRequest:
+    return api.RunRequest(
         request.text("input"),
         request.path("root"),
-        Inputs(file=request.optional_path("inputs")),
-        TaskSelection(request.names("only"), request.names("from"), request.names("until")),
+        api.Inputs(file=request.optional_path("inputs")),
+        api.TaskSelection(request.names("only"), request.names("from"), request.names("until")),
         request.optional_text("base"),
         is_deterministic=True,
         script=request.optional_text("script"),
@@ -66,7 +55,7 @@ def _run_request(request: SuiteRequest, out: Path | None = None) -> RunRequest:
 
 
 async def _decide(request: SuiteRequest) -> str:
-    decision = DecisionRequest(
+    decision = api.DecisionRequest(
         request.text("output"),
         request.text("task"),
         request.text("decision"),
@@ -80,7 +69,7 @@ async def _decide(request: SuiteRequest) -> str:
 
 async def _redact(request: SuiteRequest) -> str:
     texts = request.text("body"), request.text("reason"), request.text("by")
-    api.redact(WORKSPACE, RedactionRequest(request.text("output"), request.number("entry"), *texts))
+    api.redact(WORKSPACE, api.RedactionRequest(request.text("output"), request.number("entry"), *texts))
     return _status(request)
 
 

@@ -35,6 +35,6 @@ def short_digest(digest: str) -> str:
     return clip(digest)[:_SHORT_DIGEST]
 
 
-def moment(at: str) -> str:
+def time_text(at: str) -> str:
     """A time to the millisecond. Text that is not the time of an entry is only clipped."""
     return f"{at[:10]} {at[11:23]}Z" if len(at) == 27 and at.isascii() and at.isprintable() else clip(at, 27)

@@ -20,7 +20,7 @@ _NOUNS = {
 }
 
 
-def quantity(name: str, number: int) -> str:
+def amount_text(name: str, number: int) -> str:
     """An amount with its unit: `830 tokens`, `$0.0042`, `2.2s`; an unknown name is printed unchanged."""
     if name == "micro_usd":
         return money(number)
@@ -32,7 +32,7 @@ def quantity(name: str, number: int) -> str:
 
 def used_of_limit(name: str, used: int, limit: int) -> str:
     """A used amount and its limit: `830 of 2,200 tokens`, `$0.0042 of $0.0100`."""
-    return f"{_number_text(name, used)} of {quantity(name, limit)}"
+    return f"{_number_text(name, used)} of {amount_text(name, limit)}"
 
 
 def used_amount(usage: UsageTotals, name: str) -> int:
@@ -46,7 +46,7 @@ def usage_text(usage: Mapping[str, Any] | UsageTotals) -> str:
         recorded, usage = usage, UsageTotals()
         usage.charge(recorded)
     amounts = {"wall_ms": usage.wall_ms, "tokens": usage.tokens, "micro_usd": usage.micro_usd}
-    return ", ".join(quantity(name, number) for name, number in amounts.items() if number)
+    return ", ".join(amount_text(name, number) for name, number in amounts.items() if number)
 
 
 def stop_text(data: Mapping[str, Any]) -> str:
@@ -62,11 +62,11 @@ def stop_text(data: Mapping[str, Any]) -> str:
 
 def _number_text(name: str, number: int) -> str:
     """An amount without the name of its unit: `1,400`, `$0.0042`, `2.2s`."""
-    return quantity(name, number) if name in ("micro_usd", "wall_ms") else f"{number:,}"
+    return amount_text(name, number) if name in ("micro_usd", "wall_ms") else f"{number:,}"
 
 
 def excess_text(data: Mapping[str, Any]) -> str:
     """Describes a `budget.exceeded`: `attempt 2 used $0.0042, more than the $0.0040 reserved`."""
     resource = text(data, "amount") or "?"
-    used, reserved = (quantity(resource, amount(data, part)) for part in ("used", "reserved"))
+    used, reserved = (amount_text(resource, amount(data, part)) for part in ("used", "reserved"))
     return f"attempt {amount(data, 'attempt'):,} used {used}, more than the {reserved} reserved"

@@ -11,7 +11,7 @@ import orjson
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
 from forum_runner.manifest.units import counted
-from forum_runner.report.amounts import clip, moment, short_digest
+from forum_runner.report.amounts import clip, short_digest, time_text
 from forum_runner.report.budget_text import excess_text, stop_text, usage_text
 from forum_runner.report.run_context import RunContext
 from forum_runner.wave_plan.planned_task import Check
@@ -176,7 +176,7 @@ def _gate_opened(view: _EntryView) -> str:
     planned, deadline = view.context.planned_task(view.entry.task), text(view.data, "deadline")
     gate = planned.gate if planned is not None else None
     then = f", then {gate.on_deadline}" if gate is not None else ""
-    until = f" until {moment(deadline)}{then}" if deadline else ""
+    until = f" until {time_text(deadline)}{then}" if deadline else ""
     if gate is None:
         return f"waiting for a decision{until}{view.body('displayed')}"
     question = view.context.question_of(gate)
@@ -200,7 +200,7 @@ def _imported_record(view: _EntryView) -> str:
     """The time, actor and subject of an imported record. Each source has its own names for them."""
     at, fault = text(view.data, "time"), text(view.data, "fault")
     actor, subject = _first_text(view.data, _ACTOR_NAMES), _first_text(view.data, _SUBJECT_NAMES)
-    words = [f"at {moment(at)}" if at else "", actor, subject, "error" if view.data.get("status") == "error" else ""]
+    words = [f"at {time_text(at)}" if at else "", actor, subject, "error" if view.data.get("status") == "error" else ""]
     record = " ".join(word for word in [*words, f"({fault})" if fault else ""] if word)
     return _comma_separated(record, usage_text(view.data))
 

@@ -45,6 +45,11 @@ def read_failures(directory: Path, history: RunHistory) -> dict[str, TaskFailure
     return {task: TaskFailure(failure_text(entry), details.get(task)) for task, entry in failed}
 
 
+def failure_lines(failures: Mapping[str, TaskFailure]) -> list[str]:
+    """One line per failed task: `draft: timeout: no answer within 60 s`."""
+    return [f"{clip(task, 80)}: {failure}" for task, failure in failures.items()]
+
+
 def _is_reported(task: TaskHistory, failure: ReadEntry) -> bool:
     return task.state not in ("passed", "running") and failure.data.get("status") != "cancelled"
 

@@ -9,7 +9,7 @@ from forum_runner.finding import visible
 from forum_runner.manifest.units import counted
 from forum_runner.report import join_lines
 from forum_runner.report.amounts import money
-from forum_runner.report.budget_text import quantity
+from forum_runner.report.budget_text import amount_text
 from forum_runner.report.table import table
 
 _FATES = {"run": "runs", "reuse": "reused", "later": "after others", "skip": "skipped"}
@@ -88,4 +88,4 @@ def _row(task: TaskForecast) -> tuple[str, ...]:
 
 
 def _amounts(amounts: Mapping[str, int]) -> str:
-    return ", ".join(quantity(name, amounts[name]) for name in _AMOUNTS if name in amounts)
+    return ", ".join(amount_text(name, amounts[name]) for name in _AMOUNTS if name in amounts)

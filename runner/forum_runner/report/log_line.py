@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forum_runner.ledger.read_entry import SEAL, ReadEntry
-from forum_runner.report.amounts import clip, moment
+from forum_runner.report.amounts import clip, time_text
 from forum_runner.report.entry_text import entry_text
 from forum_runner.report.paint import STATE_COLORS, painted
 from forum_runner.report.recorded_text import RecordedText
@@ -16,7 +16,7 @@ def log_line(entry: ReadEntry, *, color: bool, is_import: bool = False, reason: 
 
     `is_import`: the ledger was imported, so its seal does not say how the work ended.
     """
-    time = painted(moment(entry.at), color, dim=True)
+    time = painted(time_text(entry.at), color, dim=True)
     kind = painted(f"{clip(entry.kind, _MAX_NAME):<17}", color, bold=True)
     task, actor = clip(entry.task or "-", _MAX_NAME), clip(entry.actor, _MAX_NAME)
     state = entry.data.get("state", entry.data.get("status"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Each state has its own color. States that need attention come first: if there is not enough room, they go last.
+# Each state has its own color. States that need attention come first: a display with little room drops the last ones.
 STATE_COLORS = {
     "failed": "red",
     "stopped": "magenta",

@@ -120,7 +120,7 @@ def compute_pass_rates(runs: Sequence[RunResult]) -> PassRates:
 def labeled_commands(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
     """The commands to run next: verify each run, and resume those that did not finish."""
     lines = [("verify", verify_command(run.directory, run.history.head)) for run in runs]
-    return lines + [("resume", command_line("resume", run.argument)) for run in runs if run.is_resumable]
+    return lines + [("resume", command_line("resume", run.run_argument)) for run in runs if run.is_resumable]
 
 
 def render_pass_rates(rates: PassRates, *, color: bool = False) -> str:

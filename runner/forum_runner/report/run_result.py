@@ -20,6 +20,8 @@ from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
+    """The result of a run. `failures` has the reasons of failed tasks, by task id."""
+
     directory: Path
     history: RunHistory
     exit_code: int
@@ -28,7 +30,8 @@ class RunResult:
     gates: tuple[PendingGate, ...] = ()
 
     @property
-    def argument(self) -> str:
+    def run_argument(self) -> str:
+        """The RUN argument of commands for this run."""
         return run_argument(self.history.run, self.directory)
 
     @property

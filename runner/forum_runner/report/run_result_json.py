@@ -24,7 +24,7 @@ def result_document(result: RunResult) -> dict[str, Any]:
         "directory": str(result.directory),
         "head": result.history.head or None,
         "verify": verify_command(result.directory, result.history.head),
-        "resume": command_line("resume", result.argument) if result.is_resumable else None,
+        "resume": command_line("resume", result.run_argument) if result.is_resumable else None,
         "active_ms": result.history.active_ms,
         "counts": dict(sorted(result.counts.items())),
         "limits": dict(result.context.limits),
@@ -49,6 +49,6 @@ def _output(result: RunResult, name: str) -> dict[str, Any]:
 
 
 def _gate(result: RunResult, gate: PendingGate) -> dict[str, Any]:
-    approve, reject = gate_commands(result.argument, gate.task)
+    approve, reject = gate_commands(result.run_argument, gate.task)
     facts = {"task": gate.task, "question": gate.question, "deadline": gate.deadline, "on_deadline": gate.on_deadline}
     return {**facts, "approve": approve, "reject": reject}

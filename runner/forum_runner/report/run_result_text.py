@@ -11,9 +11,9 @@ from forum_runner.ledger.layout import OUTPUTS
 from forum_runner.ledger.read_entry import amount, text
 from forum_runner.manifest.units import counted
 from forum_runner.report import join_lines
-from forum_runner.report.amounts import clip, duration, moment
-from forum_runner.report.budget_text import RESOURCES, quantity, used_amount, used_of_limit
-from forum_runner.report.entry_text import entry_text
+from forum_runner.report.amounts import clip, duration, time_text
+from forum_runner.report.budget_text import RESOURCES, amount_text, used_amount, used_of_limit
+from forum_runner.report.failures import failure_lines
 from forum_runner.report.next_commands import command_line, gate_commands, verify_command
 from forum_runner.report.paint import STATE_COLORS, painted
 from forum_runner.report.run_result import RunResult
@@ -24,6 +24,7 @@ from forum_runner.report.task_table import (
     RIGHT_ALIGNED,
     SEVERITY,
     TRUNCATED_TITLE,
+    budget_lines,
     select_tasks,
     task_row,
     truncated_lines,
@@ -42,9 +43,9 @@ def render_result(result: RunResult, *, color: bool = False) -> str:
     lines = [headline(result, color=color)]
     for section in (
         _tasks(result, color),
-        titled_list("why", failure_lines(result), _MAX_OTHERS),
+        titled_list("why", failure_lines(result.failures), _MAX_OTHERS),
         titled_list(TRUNCATED_TITLE, truncated_lines(result.history), _MAX_OTHERS),
-        budget_lines(result),
+        budget_lines(result.history),
         titled_list("outputs", [line for name in output_names(result) for line in _output(result, name)], _MAX_OTHERS),
         list(_gates(result)),
     ):
@@ -73,20 +74,8 @@ def spent_text(result: RunResult) -> str:
         if name in limits:
             words.append(used_of_limit(name, used, amount(limits, name)))
         elif name in ("calls", "tokens") or (name == "micro_usd" and used):
-            words.append(quantity(name, used))
+            words.append(amount_text(name, used))
     return ", ".join([*words, f"{duration(usage.wall_ms)} total call time"])
-
-
-def failure_lines(result: RunResult) -> list[str]:
-    return [f"{clip(task, 80)}: {failure}" for task, failure in result.failures.items()]
-
-
-def budget_lines(result: RunResult) -> list[str]:
-    """Each call that a budget stopped, and each that used more than it reserved."""
-    return [
-        entry_text(entry) if entry.task is None else f"{clip(entry.task, 80)}: {entry_text(entry)}"
-        for entry in result.history.budget
-    ]
 
 
 def _tasks(result: RunResult, color: bool) -> list[str]:
@@ -140,9 +129,9 @@ def _preview(path: Path, type_: str, size: int) -> list[str]:
 
 def _gates(result: RunResult) -> Iterator[str]:
     for gate in result.gates[:_MAX_GATES]:
-        until = f" until {moment(gate.deadline)}, then {clip(gate.on_deadline or '?')}" if gate.deadline else ""
+        until = f" until {time_text(gate.deadline)}, then {clip(gate.on_deadline or '?')}" if gate.deadline else ""
         yield f"{clip(gate.task, 80)} is waiting for a decision{until}: {clip(gate.question, 500)}"
-        yield from (f"  {line}" for line in gate_commands(result.argument, gate.task))
+        yield from (f"  {line}" for line in gate_commands(result.run_argument, gate.task))
     if len(result.gates) > _MAX_GATES:
         yield f"and {len(result.gates) - _MAX_GATES:,} more gates"
 
@@ -153,6 +142,9 @@ def _facts(result: RunResult) -> Iterator[tuple[str, str]]:
     yield "head", result.history.head
     yield "verify", verify_command(result.directory, result.history.head)
     if result.is_resumable:
-        yield "resume", command_line("resume", result.argument)
+        yield "resume", command_line("resume", result.run_argument)
     elif result.status not in ("passed", "refused"):
-        yield "retry", f"{command_line('resume', result.argument, '--failed')}  (a new run that reuses passed results)"
+        yield (
+            "retry",
+            f"{command_line('resume', result.run_argument, '--failed')}  (a new run that reuses passed results)",
+        )

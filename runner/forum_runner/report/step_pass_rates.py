@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from forum_runner.report import join_lines
 from forum_runner.report.pass_rates import HEADING, PassRates, labeled_commands
 from forum_runner.report.run_result import RunResult
-from forum_runner.report.step_summary import plain, row_line, title_of
-from forum_runner.report.table import filled_columns
+from forum_runner.report.step_summary import markdown_table, plain, row_line, title_of
 
 # With this many runs and their tasks, a summary stays well below GitHub's size limit.
 _MAX_RUNS = 500
@@ -35,12 +34,6 @@ def _select(runs: Sequence[RunResult]) -> list[RunResult]:
     return [runs[index] for index in sorted(ranked[:_MAX_RUNS])]
 
 
-def _tasks(rates: PassRates) -> Iterator[str]:
+def _tasks(rates: PassRates) -> list[str]:
     rows, note = rates.rows()
-    columns = filled_columns([HEADING, *rows])
-    if columns:
-        yield row_line(HEADING[index] for index in columns)
-        yield row_line("---" for _ in columns)
-        yield from (row_line(plain(row[index]) for index in columns) for row in rows)
-    if note:
-        yield f"\n{note.capitalize()}."
+    return markdown_table([HEADING, *rows]) + ([f"\n{note.capitalize()}."] if note else [])

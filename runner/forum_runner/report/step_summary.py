@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from forum_runner.finding import visible
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.report import join_lines
 from forum_runner.report.amounts import clip
+from forum_runner.report.failures import failure_lines
 from forum_runner.report.next_commands import command_line, gate_commands, verify_command
 from forum_runner.report.run_result import RunResult
-from forum_runner.report.run_result_text import budget_lines, failure_lines, headline, spent_text
+from forum_runner.report.run_result_text import headline, spent_text
 from forum_runner.report.table import filled_columns
 from forum_runner.report.task_table import (
     HEADING,
     NOT_STARTED,
     RIGHT_ALIGNED,
     TRUNCATED_TITLE,
+    budget_lines,
     sorted_by_severity,
     task_row,
     truncated_lines,
 )
 
-MAX_BYTES = 900 * 1024
-# GitHub does not display larger summaries.
+# GitHub does not display larger summaries. Other steps of the job may write to the same file.
 _MAX_FILE_BYTES = 1024 * 1024
+MAX_BYTES = 900 * 1024
+# The room for the note about omitted tasks: its text and the digits of their number.
+_NOTE_BYTES = 50
 _MAX_LISTED = 50
 # Everything that could start markup, a link, a mention, an emoji, a formula or a cell is written as an entity.
 _MARKUP = re.compile(r"[&<>\"'`|\\*_\[\]~@#$]|:(?=\S)|(?<=www)[.]", re.IGNORECASE)
@@ -64,17 +68,9 @@ def title_of(result: RunResult) -> str:
 
 
 def _table(tasks: Sequence[TaskHistory], room: int) -> Iterator[str]:
-    rows = {task.id: task_row(task) for task in tasks}
-    columns = filled_columns([HEADING, *rows.values()])
-    if not columns:
-        return
-    note = "\nAnd {:,} more, omitted here."
-    head = [
-        row_line(HEADING[index] for index in columns),
-        row_line("--:" if index in RIGHT_ALIGNED else "---" for index in columns),
-    ]
-    lines = {task: row_line(plain(cells[index]) for index in columns) for task, cells in rows.items()}
-    room -= sum(len(line.encode()) + 1 for line in head) + len(note) + 20
+    head_and_rows = markdown_table([HEADING, *map(task_row, tasks)], RIGHT_ALIGNED)
+    head, lines = head_and_rows[:2], dict(zip((task.id for task in tasks), head_and_rows[2:], strict=True))
+    room -= sum(len(line.encode()) + 1 for line in head) + _NOTE_BYTES
     selected = set()
     for task in sorted_by_severity(tasks):
         room -= len(lines[task.id].encode()) + 1
@@ -84,7 +80,15 @@ def _table(tasks: Sequence[TaskHistory], room: int) -> Iterator[str]:
     yield from head
     yield from (line for task, line in lines.items() if task in selected)
     if len(selected) < len(lines):
-        yield note.format(len(lines) - len(selected))
+        yield f"\nAnd {len(lines) - len(selected):,} more, omitted here."
+
+
+def markdown_table(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """The lines of a table: the heading (the first of the rows), the alignment, and the others. Omits empty columns."""
+    columns = filled_columns(rows)
+    heading, *lines = (row_line(plain(row[index]) for index in columns) for row in rows)
+    alignment = row_line("--:" if index in right else "---" for index in columns)
+    return [heading, alignment, *lines] if columns else []
 
 
 def row_line(cells: Iterable[str]) -> str:
@@ -94,7 +98,7 @@ def row_line(cells: Iterable[str]) -> str:
 def _sections(result: RunResult) -> Iterator[str]:
     gates = [f"{clip(gate.task, 80)} is waiting for a decision: {clip(gate.question)}" for gate in result.gates]
     truncated = [f"{TRUNCATED_TITLE}: {line}" for line in truncated_lines(result.history)]
-    for lines in (failure_lines(result), truncated, budget_lines(result), gates):
+    for lines in (failure_lines(result.failures), truncated, budget_lines(result.history), gates):
         yield from (f"- {plain(line)}" for line in lines[:_MAX_LISTED])
         if len(lines) > _MAX_LISTED:
             yield f"- and {len(lines) - _MAX_LISTED:,} more"
@@ -108,6 +112,6 @@ def _sections(result: RunResult) -> Iterator[str]:
     yield verify_command(result.directory, result.history.head)
     if result.is_resumable:
         for gate in result.gates[:_MAX_LISTED]:
-            yield from gate_commands(result.argument, gate.task)
-        yield command_line("resume", result.argument)
+            yield from gate_commands(result.run_argument, gate.task)
+        yield command_line("resume", result.run_argument)
     yield "```"

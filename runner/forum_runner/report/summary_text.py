@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
 from forum_runner.manifest.units import counted
-from forum_runner.report.amounts import clip, duration, moment, money
+from forum_runner.report.amounts import clip, duration, money, time_text
 from forum_runner.report.entry_text import EDITED, entry_text
+from forum_runner.report.failures import TaskFailure, failure_lines
 from forum_runner.report.paint import STATE_COLORS, painted
 from forum_runner.report.recorded_text import RecordedText
 from forum_runner.report.table import table, titled_list
@@ -17,6 +18,7 @@ from forum_runner.report.task_table import (
     HEADING,
     RIGHT_ALIGNED,
     TRUNCATED_TITLE,
+    budget_lines,
     number_cell,
     task_row,
     truncated_lines,
@@ -24,33 +26,32 @@ from forum_runner.report.task_table import (
 )
 
 _MAX_LISTED = 50
+_MAX_OUTPUT_LINE = 500
 _INTERRUPTIONS = (("paused", "pause"), ("resumed", "resumption"), ("repaired", "repair"))
 
 
 def render_summary(
     history: RunHistory,
     run: str,
-    failures: Sequence[str] = (),
+    failures: Mapping[str, TaskFailure] | None = None,
     reasons: Mapping[str, RecordedText] | None = None,
     *,
     color: bool,
 ) -> Iterator[str]:
-    """The lines of the summary. `reasons` has the reasons of gate decisions, by task."""
+    """The lines of the summary. `failures` and `reasons` (of gate decisions) are keyed by task."""
     yield from _header(history, color)
     yield from _damage(history, color)
     if history.tasks:
         yield ""
         yield from _tasks(history, color)
     tasks = history.tasks.values()
+    escalations = [clip(f"{task.id}: {lower} -> {upper}") for task in tasks for lower, upper in task.escalations]
     for title, lines in (
-        ("why", list(failures)),
+        ("why", failure_lines(failures or {})),
         (TRUNCATED_TITLE, truncated_lines(history)),
         ("gates", [line for task in tasks for line in _gate(task, reasons or {})]),
-        (
-            "escalations",
-            [clip(f"{task.id}: {lower} -> {upper}") for task in tasks for lower, upper in task.escalations],
-        ),
-        ("budget", [_budget(entry) for entry in history.budget]),
+        ("escalations", escalations),
+        ("budget", budget_lines(history)),
         ("redactions", [entry_text(entry) for entry in history.redactions]),
         ("outputs", list(_outputs(history))),
     ):
@@ -90,7 +91,7 @@ def _header(history: RunHistory, color: bool) -> Iterator[str]:
         yield from _imported(opened)
     if first is not None and last is not None:
         elapsed = f", {duration(history.elapsed_ms)}" if history.elapsed_ms is not None else ""
-        yield f"when      {moment(first.at)} to {moment(last.at)}{elapsed}"
+        yield f"when      {time_text(first.at)} to {time_text(last.at)}{elapsed}"
     yield f"record    {_record(history)}"
     if history.usage.calls:
         yield f"spent     {_spent(history)}"
@@ -117,11 +118,12 @@ def _imported(opened: ReadEntry) -> Iterator[str]:
     imported = part(opened.data, "imported")
     for file in parts(imported, "files"):
         name, digest = text(file, "name") or "?", text(file, "digest") or "?"
-        yield f"source    {clip(name, 80)}, {amount(file, 'bytes'):,} bytes, {clip(digest)}"
+        yield f"source    {clip(name, 80)}, {counted(amount(file, 'bytes'), 'byte')}, {clip(digest)}"
     if imported:
         format_, check = text(imported, "format") or "?", text(imported, "check") or "?"
         records = counted(amount(imported, "records"), "record")
-        yield f"imported  {records} of {clip(format_)}, its own hashes: {clip(check)}; only as good as its source"
+        origin = f"{records} of {clip(format_)} (its own hashes: {clip(check)})"
+        yield f"imported  {origin}; only as trustworthy as its source"
 
 
 def _damage(history: RunHistory, color: bool) -> Iterator[str]:
@@ -148,25 +150,19 @@ def _gate(task: TaskHistory, reasons: Mapping[str, RecordedText]) -> Iterator[st
     if decision is None:
         yield f"{clip(task.id)}: open"
         return
-    is_claim = decision.by == "person" and not decision.authenticated
-    words = [
-        clip(f"{decision.decision} by {decision.by} ({decision.actor}{', not authenticated' if is_claim else ''})")
-    ]
+    by = f"{decision.by} ({decision.actor})"
+    if decision.by == "person":
+        by = str(decision.actor).removeprefix("person:") + ("" if decision.authenticated else " (not authenticated)")
+    words = [clip(f"{decision.decision} by {by}")]
     words += [EDITED] if decision.is_edited else []
     words += [reasons.get(task.id, RecordedText()).as_reason] if decision.reason is not None else []
     yield f"{clip(task.id)}: {', '.join(words)}"
 
 
-def _budget(entry: ReadEntry) -> str:
-    return f"{clip(entry.task)}: {entry_text(entry)}" if entry.task is not None else entry_text(entry)
-
-
 def _outputs(history: RunHistory) -> Iterator[str]:
     for name, body in history.outputs.items():
         digest = text(body, "digest")
-        words = [f"{name}:", digest or "", f"{amount(body, 'bytes'):,} bytes", text(body, "type") or ""]
-        marks = [
-            "salted" if body.get("salted") is True else "",
-            "redacted" if digest in history.redacted_digests else "",
-        ]
-        yield clip(" ".join(word for word in [*words, *marks] if word), 500)
+        words = [f"{name}:", digest or "", counted(amount(body, "bytes"), "byte"), text(body, "type") or ""]
+        words += ["salted"] if body.get("salted") is True else []
+        words += ["redacted"] if digest in history.redacted_digests else []
+        yield clip(" ".join(filter(None, words)), _MAX_OUTPUT_LINE)

@@ -10,7 +10,7 @@ from forum_runner.history.task_history import TaskHistory
 from forum_runner.history.usage import UsageTotals
 from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, duration, money
-from forum_runner.report.entry_text import agent_text
+from forum_runner.report.entry_text import agent_text, entry_text
 
 HEADING = ("task", "state", "reason", "attempts", "agent", "time", "tokens", "cost")
 RIGHT_ALIGNED = (3, 5, 6, 7)
@@ -68,6 +68,14 @@ def select_tasks(tasks: Sequence[TaskHistory], max_passed: int, max_others: int)
     omitted = Counter(task.state for task in [*others[max_others:], *passed[max_passed:]])
     return [task for task in tasks if task.id in selected], [
         f"and {number:,} more {clip(state)}" for state, number in omitted.items()
+    ]
+
+
+def budget_lines(history: RunHistory) -> list[str]:
+    """One line per call that a budget stopped or that used more than it reserved."""
+    return [
+        entry_text(entry) if entry.task is None else f"{clip(entry.task, 80)}: {entry_text(entry)}"
+        for entry in history.budget
     ]
 
 

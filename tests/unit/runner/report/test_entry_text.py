@@ -11,7 +11,7 @@ from forum_runner.history.run_history import RunHistory
 from forum_runner.history.working_time import elapsed_us
 from forum_runner.ledger.entries import KINDS
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
-from forum_runner.report.amounts import clip, duration, moment, money
+from forum_runner.report.amounts import clip, duration, money, time_text
 from forum_runner.report.budget_text import excess_text
 from forum_runner.report.entry_text import entry_text
 from forum_runner.report.log_line import log_line
@@ -68,8 +68,8 @@ def test_durations_have_a_suitable_unit(milliseconds: int, text: str) -> None:
 
 
 def test_times_have_milliseconds_and_invalid_times_are_kept() -> None:
-    assert moment("2026-11-15T09:00:00.123456Z") == "2026-11-15 09:00:00.123Z"
-    assert moment("\x1b[2J") == "\N{REPLACEMENT CHARACTER}[2J"
+    assert time_text("2026-11-15T09:00:00.123456Z") == "2026-11-15 09:00:00.123Z"
+    assert time_text("\x1b[2J") == "\N{REPLACEMENT CHARACTER}[2J"
 
 
 def test_elapsed_time_is_never_negative() -> None:
