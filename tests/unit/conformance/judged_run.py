@@ -47,7 +47,7 @@ def members(ledger: LedgerBuilder) -> list[bytes]:
     return [member_bytes(*member) for member in members_of(ledger.record())]
 
 
-def edited(index: int, **members: Any) -> Mapping[int, Form]:
+def edit_entry(index: int, **members: Any) -> Mapping[int, Form]:
     """Replace members of one entry. Later lines are chained to the result."""
     return {index: lambda entry: canonical({**entry, **members})}
 
@@ -70,8 +70,8 @@ def rechain(lines: Sequence[bytes]) -> list[bytes]:
     return chained
 
 
-def judged(directory: Path, levels: Sequence[int] = (1, 2, 3, 4, 5), **given: Any) -> Report:
-    return judge(directory, levels=frozenset(levels), evidence=OutsideEvidence(**given))
+def judge_directory(directory: Path, levels: Sequence[int] = (1, 2, 3, 4, 5), **evidence: Any) -> Report:
+    return judge(directory, levels=frozenset(levels), evidence=OutsideEvidence(**evidence))
 
 
 def findings(report: Report) -> list[tuple[str, int | None]]:

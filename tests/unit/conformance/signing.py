@@ -1,4 +1,4 @@
-"""Keys and signatures, made by another implementation than the judge's."""
+"""Keys and signatures, created by a different implementation than the judge's."""
 
 import base64
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from fake_ledger.run_builder import DISPLAYED, DONE, RunBuilder
 from fake_ledger.wave_plans import task, wave_plan
-from unit.conformance.judged_run import findings, judged
+from unit.conformance.judged_run import findings, judge_directory
 
 Step = Callable[[RunBuilder], Any]
 
@@ -20,11 +20,11 @@ def code_of(directory: Path, plan: dict[str, Any], *steps: Step) -> str | None:
 
 
 def last_code(builder: RunBuilder, directory: Path) -> str | None:
-    """Return the code of the finding for the last entry. Earlier entries must have none."""
-    report = judged(builder.write(directory))
-    found = [finding for finding in findings(report) if finding[0] != "L501"]
-    assert [seq for _, seq in found] in ([], [len(builder.entries) - 1])
-    return found[0][0] if found else None
+    """Return the code of the finding for the last entry, if any. Earlier entries must have none."""
+    report = judge_directory(builder.write(directory))
+    others = [finding for finding in findings(report) if finding[0] != "L501"]
+    assert [seq for _, seq in others] in ([], [len(builder.entries) - 1])
+    return others[0][0] if others else None
 
 
 def start(unit: str = "a", attempt: int = 1, **changes: Any) -> Step:

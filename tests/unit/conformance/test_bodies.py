@@ -8,7 +8,15 @@ from fake_ledger.files import END_OF_ARCHIVE, OTHER_RUN, Body, member_bytes
 from fake_ledger.ledger_builder import LedgerBuilder
 from fake_ledger.run_builder import OPENED
 from forum_conformance.report import Verdict
-from unit.conformance.judged_run import SEALED, draft_and_review, findings, judged, ledger_with, members, statuses
+from unit.conformance.judged_run import (
+    SEALED,
+    draft_and_review,
+    findings,
+    judge_directory,
+    ledger_with,
+    members,
+    statuses,
+)
 
 SALT = bytes(range(32))
 
@@ -23,7 +31,7 @@ ONE, TWO, THREE = Body(b"one"), Body(b"two" * 400), Body(b"", "application/octet
 
 @pytest.mark.requirement("LEDGER-DIR-001", "LEDGER-BODY-001", "LEDGER-BODY-002")
 def test_a_correct_run_directory_is_valid(tmp_path: Path) -> None:
-    report = judged(draft_and_review(salt=SALT).write(tmp_path))
+    report = judge_directory(draft_and_review(salt=SALT).write(tmp_path))
 
     assert findings(report) == []
     assert statuses(report) == ["ok", "ok", "ok", "ok", "ok"]
@@ -34,7 +42,7 @@ def test_a_correct_run_directory_is_valid(tmp_path: Path) -> None:
 def test_plain_salted_and_empty_bodies_are_found(tmp_path: Path) -> None:
     ledger = ledger_with(ONE, TWO, THREE, Body(b"one", salt=SALT), Body(b"", salt=SALT))
 
-    report = judged(ledger.write(tmp_path))
+    report = judge_directory(ledger.write(tmp_path))
 
     assert findings(report) == []
     assert statuses(report)[2:] == ["ok", "not checked", "ok"]
@@ -44,7 +52,7 @@ def test_without_an_archive_level_3_fails(tmp_path: Path) -> None:
     directory = draft_and_review().write(tmp_path)
     (directory / "bodies.tar").unlink()
 
-    report = judged(directory)
+    report = judge_directory(directory)
 
     assert findings(report) == [("L301", None)]
     assert statuses(report) == ["ok", "ok", "fail", "not checked", "ok"]
@@ -63,11 +71,11 @@ def test_a_changed_header_or_padding_breaks_the_archive(tmp_path: Path, offset: 
 
     write_archive(directory, [bytes(changed), second])
 
-    assert findings(judged(directory)) == [("L301", None)]
+    assert findings(judge_directory(directory)) == [("L301", None)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-001")
-def test_a_header_with_another_mode_breaks_the_archive(tmp_path: Path) -> None:
+def test_a_header_with_a_different_mode_breaks_the_archive(tmp_path: Path) -> None:
     directory = ledger_with(ONE).write(tmp_path)
     member = bytearray(member_bytes(*ONE.member))
     member[100:108] = b"0000600\0"
@@ -76,7 +84,7 @@ def test_a_header_with_another_mode_breaks_the_archive(tmp_path: Path) -> None:
 
     write_archive(directory, [bytes(member)])
 
-    assert findings(judged(directory)) == [("L301", None)]
+    assert findings(judge_directory(directory)) == [("L301", None)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-001")
@@ -87,7 +95,7 @@ def test_a_name_with_an_inner_nul_breaks_the_archive(tmp_path: Path, name: str) 
 
     write_archive(directory, [member_bytes(name, b"unknown"), *members(ledger)])
 
-    assert findings(judged(directory)) == [("L301", None)]
+    assert findings(judge_directory(directory)) == [("L301", None)]
 
 
 def test_a_broken_archive_is_the_only_finding_of_its_level(tmp_path: Path) -> None:
@@ -98,7 +106,7 @@ def test_a_broken_archive_is_the_only_finding_of_its_level(tmp_path: Path) -> No
 
     write_archive(directory, [b"x" * 512])
 
-    assert findings(judged(directory)) == [("L301", None)]
+    assert findings(judge_directory(directory)) == [("L301", None)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
@@ -108,7 +116,7 @@ def test_a_digest_without_a_member_is_missing(tmp_path: Path) -> None:
 
     write_archive(directory, members(ledger)[:1])
 
-    report = judged(directory)
+    report = judge_directory(directory)
     assert findings(report) == [("L302", 2)]
     assert report.verdict is Verdict.INVALID
 
@@ -128,7 +136,7 @@ def test_a_member_contains_the_body_that_its_name_commits_to(tmp_path: Path, mem
 
     write_archive(directory, [member])
 
-    assert findings(judged(directory)) == [("L303", 1)]
+    assert findings(judge_directory(directory)) == [("L303", 1)]
 
 
 @pytest.mark.requirement("LEDGER-BODY-002")
@@ -138,14 +146,14 @@ def test_the_digest_commits_to_the_salt(tmp_path: Path) -> None:
 
     write_archive(directory, [member_bytes(salted.member[0], SALT[::-1] + b"one")])
 
-    assert findings(judged(directory)) == [("L303", 1)]
+    assert findings(judge_directory(directory)) == [("L303", 1)]
 
 
 def test_a_body_has_the_size_that_its_entry_states(tmp_path: Path) -> None:
     ledger = ledger_with(ONE)
     ledger.entries[1]["bodies"]["kept"]["bytes"] = 4
 
-    assert findings(judged(ledger.write(tmp_path))) == [("L303", 1)]
+    assert findings(judge_directory(ledger.write(tmp_path))) == [("L303", 1)]
 
 
 @pytest.mark.requirement("LEDGER-BODY-003")
@@ -154,37 +162,37 @@ def test_all_entries_state_the_same_size_and_salt_for_a_digest(tmp_path: Path, c
     ledger = ledger_with(ONE, ONE)
     ledger.entries[2]["bodies"]["kept"].update(change)
 
-    assert findings(judged(ledger.write(tmp_path))) == [("L303", 2)]
+    assert findings(judge_directory(ledger.write(tmp_path))) == [("L303", 2)]
 
 
 def test_entries_may_state_different_types_for_a_digest(tmp_path: Path) -> None:
-    assert findings(judged(ledger_with(ONE, Body(b"one", "application/json")).write(tmp_path))) == []
+    assert findings(judge_directory(ledger_with(ONE, Body(b"one", "application/json")).write(tmp_path))) == []
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
 @pytest.mark.parametrize(
     "name", [f"sha256/{Body(b'unknown').digest}", f"other/{ONE.digest}", f"sha256/{ONE.digest.upper()}", "", "x" * 100]
 )
-def test_an_unnamed_member_before_a_named_one_is_a_finding(tmp_path: Path, name: str) -> None:
+def test_an_unreferenced_member_before_a_referenced_one_is_a_finding(tmp_path: Path, name: str) -> None:
     ledger = ledger_with(ONE)
     directory = ledger.write(tmp_path)
 
     write_archive(directory, [member_bytes(name, b"unknown"), *members(ledger)])
 
-    assert findings(judged(directory)) == [("L304", None)]
+    assert findings(judge_directory(directory)) == [("L304", None)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
-def test_members_are_in_the_order_in_which_entries_first_name_them(tmp_path: Path) -> None:
+def test_members_are_in_the_order_in_which_entries_first_refer_to_them(tmp_path: Path) -> None:
     ledger = ledger_with(ONE, TWO, ONE, THREE)
     directory = ledger.write(tmp_path)
     one, two, three = members(ledger)
 
     write_archive(directory, [two, one, three])
-    assert findings(judged(directory)) == [("L305", 2)]
+    assert findings(judge_directory(directory)) == [("L305", 2)]
 
     write_archive(directory, [one, three, two])
-    assert findings(judged(directory)) == [("L305", 4)]
+    assert findings(judge_directory(directory)) == [("L305", 4)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
@@ -194,11 +202,11 @@ def test_the_bodies_of_one_entry_are_in_the_order_of_their_names(tmp_path: Path)
     ledger.add("x-kept", bodies={"b": ONE, "a": TWO})
     ledger.add("run.sealed", SEALED)
     directory = ledger.write(tmp_path)
-    assert findings(judged(directory)) == []
+    assert findings(judge_directory(directory)) == []
 
     write_archive(directory, [member_bytes(*ONE.member), member_bytes(*TWO.member)])
 
-    assert findings(judged(directory)) == [("L305", 1)]
+    assert findings(judge_directory(directory)) == [("L305", 1)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
@@ -209,7 +217,7 @@ def test_a_digest_has_one_member(tmp_path: Path) -> None:
 
     write_archive(directory, [one, one, two])
 
-    assert findings(judged(directory)) == [("L305", None)]
+    assert findings(judge_directory(directory)) == [("L305", None)]
 
 
 @pytest.mark.requirement("LEDGER-TORN-001")
@@ -223,7 +231,7 @@ def test_a_torn_tail_of_the_archive_is_incomplete(tmp_path: Path, tail: bytes, i
 
     write_archive(directory, members(ledger), tail)
 
-    report = judged(directory)
+    report = judge_directory(directory)
     assert report.findings.codes() == (["L310"] if is_sealed else ["L310", "L501"])
     assert report.verdict is Verdict.INCOMPLETE
     assert statuses(report)[2] == "incomplete"
@@ -236,7 +244,7 @@ def test_the_archive_of_a_sealed_ledger_needs_its_end(tmp_path: Path) -> None:
 
     write_archive(directory, members(ledger), b"")
 
-    assert findings(judged(directory)) == [("L310", None)]
+    assert findings(judge_directory(directory)) == [("L310", None)]
 
 
 @pytest.mark.parametrize("end", [b"", END_OF_ARCHIVE])
@@ -246,7 +254,7 @@ def test_the_archive_of_an_unsealed_ledger_may_have_its_end(tmp_path: Path, end:
 
     write_archive(directory, members(ledger), end)
 
-    assert findings(judged(directory)) == [("L501", None)]
+    assert findings(judge_directory(directory)) == [("L501", None)]
 
 
 def test_a_torn_tail_does_not_hide_members_out_of_order(tmp_path: Path) -> None:
@@ -255,7 +263,7 @@ def test_a_torn_tail_does_not_hide_members_out_of_order(tmp_path: Path) -> None:
 
     write_archive(directory, members(ledger)[::-1], member_bytes(*THREE.member))
 
-    assert findings(judged(directory)) == [("L310", None), ("L305", 2)]
+    assert findings(judge_directory(directory)) == [("L310", None), ("L305", 2)]
 
 
 @pytest.mark.requirement("LEDGER-REDACT-001")
@@ -265,7 +273,7 @@ def test_a_redacted_body_is_not_a_finding(tmp_path: Path, body: Body) -> None:
     ledger.redact(body, "kept", 1)
     ledger.add("run.sealed", SEALED)
 
-    report = judged(ledger.write(tmp_path))
+    report = judge_directory(ledger.write(tmp_path))
 
     assert findings(report) == []
     assert report.facts.redacted == 1
@@ -280,16 +288,16 @@ def test_redacted_missing_and_wrong_bodies_have_different_codes(tmp_path: Path) 
     reason = members(ledger)[1]
 
     write_archive(directory, [member_bytes(f"redacted/{ONE.digest}", b"\0\0x"), reason])
-    assert findings(judged(directory)) == [("L303", 1)]
+    assert findings(judge_directory(directory)) == [("L303", 1)]
 
     write_archive(directory, [member_bytes(f"redacted/{ONE.digest}", b"\0\0"), reason])
-    assert findings(judged(directory)) == [("L303", 1)]
+    assert findings(judge_directory(directory)) == [("L303", 1)]
 
     write_archive(directory, [member_bytes(ONE.member[0], b"\0\0\0"), reason])
-    assert findings(judged(directory)) == [("L306", 1)]
+    assert findings(judge_directory(directory)) == [("L306", 1)]
 
     write_archive(directory, [reason])
-    assert findings(judged(directory)) == [("L302", 1)]
+    assert findings(judge_directory(directory)) == [("L302", 1)]
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
@@ -298,33 +306,37 @@ def test_a_redacted_member_needs_a_redaction_entry(tmp_path: Path) -> None:
 
     write_archive(directory, [member_bytes(f"redacted/{ONE.digest}", bytes(3))])
 
-    assert findings(judged(directory)) == [("L307", 1)]
+    assert findings(judge_directory(directory)) == [("L307", 1)]
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
-def test_a_redaction_names_a_body_of_an_earlier_entry_once(tmp_path: Path) -> None:
+def test_a_redaction_refers_to_a_body_of_an_earlier_entry_once(tmp_path: Path) -> None:
     ledger = ledger_with(ONE, is_sealed=False)
-    never = ledger.redact(TWO, "kept", 1)
+    unknown = ledger.redact(TWO, "kept", 1)
     ledger.redact(ONE, "kept", 1)
     again = ledger.redact(ONE, "kept", 1)
-    named = ledger.add("x-kept", bodies={"kept": ONE})
+    later_reference = ledger.add("x-kept", bodies={"kept": ONE})
     ledger.add("run.sealed", SEALED)
 
-    assert findings(judged(ledger.write(tmp_path))) == [("L309", never), ("L309", again), ("L309", named)]
+    assert findings(judge_directory(ledger.write(tmp_path))) == [
+        ("L309", unknown),
+        ("L309", again),
+        ("L309", later_reference),
+    ]
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
-def test_a_redaction_cannot_name_its_own_body(tmp_path: Path) -> None:
+def test_a_redaction_cannot_refer_to_its_own_body(tmp_path: Path) -> None:
     ledger = ledger_with(is_sealed=False)
     seq = ledger.redact(ONE, "reason", 0, reason=b"one")
     ledger.add("run.sealed", SEALED)
 
-    assert findings(judged(ledger.write(tmp_path))) == [("L309", seq)]
+    assert findings(judge_directory(ledger.write(tmp_path))) == [("L309", seq)]
 
 
-def test_the_run_id_does_not_depend_on_the_folder(tmp_path: Path) -> None:
+def test_the_run_id_does_not_depend_on_the_directory(tmp_path: Path) -> None:
     ledger = ledger_with(ONE)
     for entry in ledger.entries:
         entry["run"] = OTHER_RUN
 
-    assert judged(ledger.write(tmp_path)).facts.run == OTHER_RUN
+    assert judge_directory(ledger.write(tmp_path)).facts.run == OTHER_RUN

@@ -9,7 +9,7 @@ from fake_ledger.files import OTHER_RUN, canonical, leaf
 from fake_ledger.ledger_builder import LedgerBuilder
 from forum_conformance.judge import judge_stream
 from forum_conformance.report import Report, Verdict
-from unit.conformance.judged_run import draft_and_review, edited, findings, rechain, statuses
+from unit.conformance.judged_run import draft_and_review, edit_entry, findings, rechain, statuses
 
 
 def report_of(lines: list[bytes], tail: bytes = b"") -> Report:
@@ -27,8 +27,8 @@ def test_a_correct_bare_ledger_is_valid() -> None:
 def test_prev_is_the_hash_of_the_previous_line() -> None:
     builder = draft_and_review()
 
-    assert findings(report_of(builder.lines(edited(4, prev="f" * 64)))) == [("L201", 4)]
-    assert findings(report_of(builder.lines(edited(0, prev="f" * 64)))) == [("L201", 0)]
+    assert findings(report_of(builder.lines(edit_entry(4, prev="f" * 64)))) == [("L201", 4)]
+    assert findings(report_of(builder.lines(edit_entry(0, prev="f" * 64)))) == [("L201", 0)]
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-001")
@@ -40,7 +40,7 @@ def test_the_head_is_the_leaf_hash_of_the_last_line() -> None:
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
 def test_seq_is_the_number_of_the_line() -> None:
-    assert findings(report_of(draft_and_review().lines(edited(4, seq=5)))) == [("L202", 4)]
+    assert findings(report_of(draft_and_review().lines(edit_entry(4, seq=5)))) == [("L202", 4)]
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
@@ -56,13 +56,13 @@ def test_a_missing_line_breaks_the_chain_and_the_numbers() -> None:
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
 def test_every_entry_has_the_run_of_the_first() -> None:
-    assert findings(report_of(draft_and_review().lines(edited(3, run=OTHER_RUN)))) == [("L203", 3)]
+    assert findings(report_of(draft_and_review().lines(edit_entry(3, run=OTHER_RUN)))) == [("L203", 3)]
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
 @pytest.mark.parametrize("causes", [[2, 1], [1, 1], [4], [9]])
 def test_causes_are_earlier_entries_in_order(causes: list[int]) -> None:
-    assert findings(report_of(draft_and_review().lines(edited(4, causes=causes)))) == [("L204", 4)]
+    assert findings(report_of(draft_and_review().lines(edit_entry(4, causes=causes)))) == [("L204", 4)]
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
@@ -70,8 +70,8 @@ def test_time_never_decreases() -> None:
     builder = draft_and_review()
     before = builder.entries[3]["at"]
 
-    assert findings(report_of(builder.lines(edited(4, at=before)))) == []
-    assert findings(report_of(builder.lines(edited(4, at="2026-11-15T08:59:59.999999Z")))) == [("L205", 4)]
+    assert findings(report_of(builder.lines(edit_entry(4, at=before)))) == []
+    assert findings(report_of(builder.lines(edit_entry(4, at="2026-11-15T08:59:59.999999Z")))) == [("L205", 4)]
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-002")

@@ -125,7 +125,7 @@ def test_a_report_has_the_status_of_the_last_line_and_the_number_of_redacted_dig
     assert (report["status"], report["redacted"], report["verdict"]) == ("passed", 2, "invalid")
 
 
-def test_a_report_keeps_a_hundred_findings_and_counts_the_rest(command: Command, tmp_path: Path) -> None:
+def test_a_report_has_a_hundred_findings_and_the_number_of_the_others(command: Command, tmp_path: Path) -> None:
     (tmp_path / "ledger.jsonl").write_bytes(b"\n" * 250)
 
     report = document(command, tmp_path / "ledger.jsonl")
@@ -212,14 +212,14 @@ def test_a_level_that_was_not_requested_has_no_findings(command: Command, direct
         [],
     ],
 )
-def test_wrong_usage_is_reported_with_exit_2(command: Command, directory: Path, arguments: list[str]) -> None:
+def test_a_usage_error_exits_2(command: Command, directory: Path, arguments: list[str]) -> None:
     code, out, err = command(*(argument.format(directory) for argument in arguments))
 
     assert (code, out) == (2, "")
     assert err.splitlines()[-1].startswith("forum-conformance")
 
 
-def test_a_key_without_a_checkpoint_is_wrong_usage(command: Command, directory: Path) -> None:
+def test_a_key_without_a_checkpoint_is_a_usage_error(command: Command, directory: Path) -> None:
     code, _, err = command(directory, "--key", _file(directory.parent / "key", NEUMANN.encode()))
 
     assert code == 2

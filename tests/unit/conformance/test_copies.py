@@ -7,7 +7,7 @@ import pytest
 from fake_ledger.files import Body, json_body
 from fake_ledger.run_builder import RunBuilder
 from fake_ledger.wave_plans import task, wave_plan
-from unit.conformance.judged_run import draft_and_review, findings, judged, statuses
+from unit.conformance.judged_run import draft_and_review, findings, judge_directory, statuses
 
 SALT = bytes(range(32))
 
@@ -36,20 +36,20 @@ def test_a_copy_is_named_by_its_output_and_type(tmp_path: Path, value: Body, nam
     builder.seal()
     directory = builder.write(tmp_path)
     assert [path.name for path in (directory / "outputs").iterdir()] == [name]
-    assert findings(judged(directory)) == []
+    assert findings(judge_directory(directory)) == []
 
     (directory / "outputs" / name).write_bytes(b"other")
 
-    assert findings(judged(directory)) == [("L308", answered)]
+    assert findings(judge_directory(directory)) == [("L308", answered)]
 
 
 @pytest.mark.requirement("LEDGER-DIR-002")
 def test_a_sealed_directory_has_every_copy(directory: Path) -> None:
     (directory / "outputs" / "notes.txt").unlink()
-    assert findings(judged(directory)) == [("L308", ANSWER_SEQ)]
+    assert findings(judge_directory(directory)) == [("L308", ANSWER_SEQ)]
 
     (directory / "outputs").rmdir()
-    assert findings(judged(directory)) == [("L308", ANSWER_SEQ)]
+    assert findings(judge_directory(directory)) == [("L308", ANSWER_SEQ)]
 
 
 @pytest.mark.requirement("LEDGER-DIR-002")
@@ -57,28 +57,28 @@ def test_before_the_seal_a_copy_may_be_missing_but_not_wrong(tmp_path: Path) -> 
     directory = draft_and_review(is_sealed=False).write(tmp_path)
     (directory / "wave-plan.json").unlink()
     (directory / "outputs" / "notes.txt").unlink()
-    assert findings(judged(directory)) == [("L501", None)]
+    assert findings(judge_directory(directory)) == [("L501", None)]
 
     (directory / "outputs" / "notes.txt").write_bytes(b"the note")
-    assert findings(judged(directory)) == [("L308", ANSWER_SEQ), ("L501", None)]
+    assert findings(judge_directory(directory)) == [("L308", ANSWER_SEQ), ("L501", None)]
 
 
 @pytest.mark.requirement("LEDGER-DIR-002")
 def test_the_outputs_contain_nothing_else_except_dotfiles(directory: Path) -> None:
     (directory / "outputs" / ".notes.txt.part").write_bytes(b"half")
-    assert findings(judged(directory)) == []
+    assert findings(judge_directory(directory)) == []
 
     (directory / "outputs" / "more.txt").write_bytes(b"more")
-    assert findings(judged(directory)) == [("L308", None)]
+    assert findings(judge_directory(directory)) == [("L308", None)]
 
 
 @pytest.mark.requirement("LEDGER-DIR-002")
 def test_a_wrong_or_missing_copy_of_the_wave_plan_is_a_finding(directory: Path) -> None:
     (directory / "wave-plan.json").write_bytes(b"{}")
-    assert findings(judged(directory)) == [("L308", 0)]
+    assert findings(judge_directory(directory)) == [("L308", 0)]
 
     (directory / "wave-plan.json").unlink()
-    assert findings(judged(directory)) == [("L308", 0)]
+    assert findings(judge_directory(directory)) == [("L308", 0)]
 
 
 @pytest.mark.requirement("LEDGER-DIR-002")
@@ -88,7 +88,7 @@ def test_a_symlink_is_not_a_copy(directory: Path, tmp_path: Path, name: str, seq
     copy.rename(tmp_path / "target")
     copy.symlink_to(tmp_path / "target")
 
-    assert findings(judged(directory)) == [("L308", seq)]
+    assert findings(judge_directory(directory)) == [("L308", seq)]
 
 
 @pytest.mark.requirement("LEDGER-REDACT-001", "LEDGER-REDACT-002")
@@ -98,12 +98,12 @@ def test_a_redacted_answer_has_no_copy(tmp_path: Path) -> None:
     builder.redact(notes, "value", ANSWER_SEQ)
     builder.seal()
     directory = builder.write(tmp_path)
-    assert findings(judged(directory)) == []
+    assert findings(judge_directory(directory)) == []
 
     (directory / "outputs").mkdir()
     (directory / "outputs" / "notes.txt").write_bytes(b"the notes")
 
-    assert findings(judged(directory)) == [("L306", 6)]
+    assert findings(judge_directory(directory)) == [("L306", 6)]
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")
@@ -113,12 +113,12 @@ def test_a_redacted_wave_plan_leaves_level_4_unchecked(tmp_path: Path) -> None:
     builder.seal()
     directory = builder.write(tmp_path)
 
-    report = judged(directory)
+    report = judge_directory(directory)
     assert findings(report) == []
     assert statuses(report) == ["ok", "ok", "ok", "not checked", "ok"]
 
     (directory / "wave-plan.json").write_bytes(builder.plan_body.content)
-    assert findings(judged(directory)) == [("L306", 0)]
+    assert findings(judge_directory(directory)) == [("L306", 0)]
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")
@@ -130,7 +130,7 @@ def test_a_wave_plan_that_is_redacted_but_present_is_checked(tmp_path: Path) -> 
     directory = builder.write(tmp_path)
     (directory / "wave-plan.json").unlink()
 
-    report = judged(directory)
+    report = judge_directory(directory)
 
     assert findings(report) == [("L306", 0), ("L409", 2), ("L501", None)]
     assert statuses(report)[2:] == ["fail", "fail", "incomplete"]

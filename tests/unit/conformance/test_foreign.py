@@ -1,4 +1,4 @@
-"""Records of other programs are recognised and checked."""
+"""Records of other programs are recognized and checked."""
 
 import hashlib
 import json
@@ -46,7 +46,7 @@ def test_the_members_of_a_truncated_object_are_found(text: str, members: set[str
     assert first_members(text) == members
 
 
-def test_a_document_longer_than_the_inspected_head_is_recognised() -> None:
+def test_a_document_longer_than_the_inspected_head_is_recognized() -> None:
     recognized = recognize(BIG[:HEAD_BYTES], is_named_like_a_ledger=False)
 
     assert recognized is not None
@@ -63,7 +63,7 @@ def test_a_head_may_end_inside_a_character(before: str) -> None:
     assert recognized.format == "json"
 
 
-def test_our_members_inside_a_foreign_text_do_not_count() -> None:
+def test_members_of_a_ledger_inside_a_foreign_text_do_not_count() -> None:
     line = json.dumps({"run": 1, "prev": 2, "causes": [], "bodies": {}})
     head = json.dumps({"resourceSpans": [{"log": line}]}).encode()
 
@@ -73,10 +73,10 @@ def test_our_members_inside_a_foreign_text_do_not_count() -> None:
     assert recognized.format == "otel"
 
 
-def engine_lines(number: int) -> Iterator[bytes]:
+def engine_lines(count: int) -> Iterator[bytes]:
     """Yield a chain in the format of forum-engine, with long actor names."""
     actor, payload, prev = "x" * 60_000, "1" * 64, "0" * 64
-    for seq in range(number):
+    for seq in range(count):
         hashed = "\x1f".join((str(seq), "1.500000", actor, "note", "", payload, prev)).encode()
         entry = {"seq": seq, "ts": 1.5, "actor": actor, "kind": "note", "causal_parent": None}
         entry |= {"payload_hash": payload, "prev_hash": prev, "entry_hash": hashlib.sha256(hashed).hexdigest()}

@@ -29,8 +29,8 @@ ENTRY: dict[str, Any] = {
 
 
 def code_of(content: bytes) -> str | None:
-    found = read_entry(Line(0, content, leaf(content)))
-    return found.code if isinstance(found, Finding) else None
+    result = read_entry(Line(0, content, leaf(content)))
+    return result.code if isinstance(result, Finding) else None
 
 
 def with_data(data: str) -> bytes:
@@ -66,10 +66,10 @@ def test_a_line_has_at_most_65535_bytes(length: int, code: str | None) -> None:
     empty = with_data('{"text":""}')
     content = with_data('{"text":"' + "x" * (length - len(empty)) + '"}')
     (line,) = Lines(BytesIO(content + b"\n"))
-    found = read_entry(line)
+    result = read_entry(line)
 
     assert len(content) == length
-    assert (found.code if isinstance(found, Finding) else None) == code
+    assert (result.code if isinstance(result, Finding) else None) == code
     assert line.hash == leaf(content)
 
 
@@ -261,7 +261,7 @@ def test_kinds_are_closed_except_for_x_kinds() -> None:
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-004", "LEDGER-ENTRY-005")
-def test_data_has_no_further_members_and_a_body_has_digest_size_and_type() -> None:
+def test_data_has_no_extra_members_and_a_body_has_digest_size_and_type() -> None:
     body = {"digest": ZEROS, "bytes": 1, "type": "text/plain", "salted": True}
 
     assert code_of(with_fields(kind="run.paused", data={"reason": "gate", "text": "because"})) == "L105"

@@ -108,7 +108,7 @@ def test_all_signatures_of_one_key_must_be_valid() -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002")
-def test_a_signature_of_another_text_is_invalid() -> None:
+def test_a_signature_of_a_different_text_is_invalid() -> None:
     private, key = key_of(bytes(32))
     other = checkpoint_text(RUN, 8, ROOT)
 

@@ -13,7 +13,7 @@ from unit.conformance.judged_run import (
     SEALED,
     draft_and_review,
     findings,
-    judged,
+    judge_directory,
     ledger_with,
     read_lines,
     rechain,
@@ -30,7 +30,7 @@ def directory(tmp_path: Path) -> Path:
 
 @pytest.mark.requirement("LEDGER-SEAL-001", "LEDGER-VERIFY-003")
 def test_a_ledger_without_a_seal_is_incomplete(tmp_path: Path) -> None:
-    report = judged(draft_and_review(is_sealed=False).write(tmp_path))
+    report = judge_directory(draft_and_review(is_sealed=False).write(tmp_path))
 
     assert findings(report) == [("L501", None)]
     assert statuses(report) == ["ok", "ok", "ok", "ok", "incomplete"]
@@ -43,7 +43,7 @@ def test_a_ledger_without_a_line_is_incomplete(tmp_path: Path) -> None:
     (tmp_path / "ledger.jsonl").write_bytes(b"")
     (tmp_path / "bodies.tar").write_bytes(b"")
 
-    report = judged(tmp_path)
+    report = judge_directory(tmp_path)
 
     assert findings(report) == [("L502", None)]
     assert statuses(report) == ["ok", "ok", "ok", "not checked", "incomplete"]
@@ -57,7 +57,7 @@ def test_bytes_after_the_last_line_feed_are_a_torn_tail(directory: Path, tail: b
     with (directory / "ledger.jsonl").open("ab") as stream:
         stream.write(tail)
 
-    report = judged(directory)
+    report = judge_directory(directory)
 
     assert findings(report) == [("L503", len(lines))]
     assert report.verdict is Verdict.INCOMPLETE
@@ -67,15 +67,15 @@ def test_bytes_after_the_last_line_feed_are_a_torn_tail(directory: Path, tail: b
 @pytest.mark.requirement("LEDGER-TORN-001")
 def test_a_torn_tail_may_follow_unsealed_entries_or_be_the_whole_file(tmp_path: Path) -> None:
     directory = draft_and_review(is_sealed=False).write(tmp_path)
-    whole = (directory / "ledger.jsonl").read_bytes()
-    (directory / "ledger.jsonl").write_bytes(whole + b"{")
-    assert findings(judged(directory)) == [("L501", None), ("L503", 9)]
+    content = (directory / "ledger.jsonl").read_bytes()
+    (directory / "ledger.jsonl").write_bytes(content + b"{")
+    assert findings(judge_directory(directory)) == [("L501", None), ("L503", 9)]
 
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "ledger.jsonl").write_bytes(b"{")
     (empty / "bodies.tar").write_bytes(b"")
-    assert findings(judged(empty)) == [("L502", None), ("L503", 0)]
+    assert findings(judge_directory(empty)) == [("L502", None), ("L503", 0)]
 
 
 @pytest.mark.requirement("LEDGER-SEAL-001")
@@ -83,7 +83,7 @@ def test_the_root_of_a_seal_covers_the_entries_before_it(tmp_path: Path) -> None
     builder = draft_and_review()
     builder.entries[-1]["data"]["root"] = ZEROS
 
-    assert findings(judged(builder.write(tmp_path))) == [("L505", 9)]
+    assert findings(judge_directory(builder.write(tmp_path))) == [("L505", 9)]
 
 
 @pytest.mark.requirement("LEDGER-SEAL-002", "LEDGER-CHAIN-003")
@@ -92,13 +92,13 @@ def test_every_seal_has_its_own_root(tmp_path: Path) -> None:
     builder.redact(Body(b"a draft"), "output", 2)
     builder.seal()
     directory = builder.write(tmp_path)
-    assert findings(judged(directory)) == []
+    assert findings(judge_directory(directory)) == []
 
     lines = read_lines(directory)
     builder.entries[-1]["data"]["root"] = merkle_root([leaf(line) for line in lines[:9]]).hex()
     builder.write(directory)
 
-    assert findings(judged(directory)) == [("L505", 11)]
+    assert findings(judge_directory(directory)) == [("L505", 11)]
 
 
 CHANGED: dict[str, Any] = {
@@ -109,34 +109,34 @@ CHANGED: dict[str, Any] = {
 
 
 @pytest.mark.requirement("LEDGER-SEAL-002")
-@pytest.mark.parametrize("part", sorted(CHANGED))
-def test_a_further_seal_repeats_the_status_counts_and_totals(tmp_path: Path, part: str) -> None:
+@pytest.mark.parametrize("member", sorted(CHANGED))
+def test_a_later_seal_repeats_the_status_counts_and_totals(tmp_path: Path, member: str) -> None:
     ledger = ledger_with()
     ledger.add("run.sealed", SEALED)
-    assert findings(judged(ledger.write(tmp_path))) == []
+    assert findings(judge_directory(ledger.write(tmp_path))) == []
 
     ledger.add("x-note")
-    ledger.add("run.sealed", {**SEALED, part: CHANGED[part]})
-    report = judged(ledger.write(tmp_path))
+    ledger.add("run.sealed", {**SEALED, member: CHANGED[member]})
+    report = judge_directory(ledger.write(tmp_path))
     assert findings(report) == [("L504", 4)]
     assert statuses(report)[4] == "fail"
     assert report.verdict is Verdict.INVALID
 
-    ledger.add("run.sealed", {**SEALED, part: CHANGED[part]})
+    ledger.add("run.sealed", {**SEALED, member: CHANGED[member]})
     ledger.add("run.sealed", SEALED)
-    assert findings(judged(ledger.write(tmp_path))) == [("L504", 4), ("L504", 6)]
+    assert findings(judge_directory(ledger.write(tmp_path))) == [("L504", 4), ("L504", 6)]
 
 
 @pytest.mark.requirement("LEDGER-SEAL-002")
-def test_seals_are_compared_with_or_without_a_plan_and_beside_their_roots(tmp_path: Path) -> None:
+def test_seals_are_compared_with_and_without_a_plan_even_if_a_root_is_wrong(tmp_path: Path) -> None:
     builder = draft_and_review()
     builder.totals["calls"] += 1
     builder.seal()
-    assert findings(judged(builder.write(tmp_path / "with a plan"))) == [("L421", 10), ("L504", 10)]
+    assert findings(judge_directory(builder.write(tmp_path / "with a plan"))) == [("L421", 10), ("L504", 10)]
 
     ledger = ledger_with()
     ledger.add("run.sealed", {**SEALED, "status": "failed", "root": ZEROS})
-    assert findings(judged(ledger.write(tmp_path / "without a plan"))) == [("L504", 2), ("L505", 2)]
+    assert findings(judge_directory(ledger.write(tmp_path / "without a plan"))) == [("L504", 2), ("L505", 2)]
 
 
 @pytest.mark.requirement("LEDGER-SEAL-002")
@@ -144,7 +144,7 @@ def test_entries_after_a_seal_need_another_seal(tmp_path: Path) -> None:
     builder = draft_and_review()
     builder.add("x-note")
 
-    assert findings(judged(builder.write(tmp_path))) == [("L501", None)]
+    assert findings(judge_directory(builder.write(tmp_path))) == [("L501", None)]
 
 
 def with_checkpoint(directory: Path, data: bytes) -> Path:
@@ -155,7 +155,7 @@ def with_checkpoint(directory: Path, data: bytes) -> Path:
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
 def test_a_checkpoint_stays_valid_when_entries_are_added(directory: Path) -> None:
     lines = read_lines(directory)
-    report = judged(with_checkpoint(directory, checkpoint_of(lines)), checkpoint=checkpoint_of(lines[:3]))
+    report = judge_directory(with_checkpoint(directory, checkpoint_of(lines)), checkpoint=checkpoint_of(lines[:3]))
 
     assert findings(report) == []
     assert report.checkpoints == (MatchingCheckpoint("directory", 10, None), MatchingCheckpoint("given", 3, None))
@@ -172,8 +172,8 @@ def test_a_checkpoint_that_does_not_match_is_a_finding(directory: Path, is_given
         "L509": checkpoint_of([*lines[:-1], b"other"]),
     }
     for code, data in cases.items():
-        given: dict[str, Any] = {"checkpoint": data} if is_given else {}
-        report = judged(directory if is_given else with_checkpoint(directory, data), **given)
+        evidence: dict[str, Any] = {"checkpoint": data} if is_given else {}
+        report = judge_directory(directory if is_given else with_checkpoint(directory, data), **evidence)
 
         assert findings(report) == [(code, None)]
         assert report.verdict is Verdict.INVALID
@@ -185,50 +185,56 @@ def test_with_a_key_the_checkpoint_must_be_signed_by_it(directory: Path) -> None
     text = checkpoint_of(read_lines(directory))
     signed = text + b"\n" + sign(text, private, key)
 
-    report = judged(with_checkpoint(directory, signed), key=key)
+    report = judge_directory(with_checkpoint(directory, signed), key=key)
     assert findings(report) == []
     assert report.checkpoints == (MatchingCheckpoint("directory", 10, "forum.example"),)
 
-    assert findings(judged(directory, key=key, checkpoint=text)) == [("L510", None)]
-    assert findings(judged(with_checkpoint(directory, checkpoint_of([b"x"] * 99, run=OTHER_RUN)), key=key)) == [
-        ("L510", None)
-    ]
+    assert findings(judge_directory(directory, key=key, checkpoint=text)) == [("L510", None)]
+    assert findings(
+        judge_directory(with_checkpoint(directory, checkpoint_of([b"x"] * 99, run=OTHER_RUN)), key=key)
+    ) == [("L510", None)]
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
-def test_a_key_applies_to_the_given_checkpoint_or_else_to_the_directorys(directory: Path) -> None:
+def test_a_key_applies_to_the_given_checkpoint_or_else_to_the_one_in_the_directory(directory: Path) -> None:
     private, key = key_of(bytes(32))
     text = checkpoint_of(read_lines(directory))
     signed = text + b"\n" + sign(text, private, key)
 
-    report = judged(with_checkpoint(directory, text), key=key, checkpoint=signed)
+    report = judge_directory(with_checkpoint(directory, text), key=key, checkpoint=signed)
     assert findings(report) == []
     assert report.checkpoints == (
         MatchingCheckpoint("directory", 10, None),
         MatchingCheckpoint("given", 10, "forum.example"),
     )
 
-    assert findings(judged(directory, key=key)) == [("L510", None)]
+    assert findings(judge_directory(directory, key=key)) == [("L510", None)]
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-004")
 def test_the_head_is_compared_with_the_expected_one(directory: Path) -> None:
     head = leaf(read_lines(directory)[-1]).hex()
 
-    assert findings(judged(directory, expected_head=head)) == []
-    assert findings(judged(directory, expected_head=ZEROS)) == [("L511", None)]
+    assert findings(judge_directory(directory, expected_head=head)) == []
+    assert findings(judge_directory(directory, expected_head=ZEROS)) == [("L511", None)]
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-004")
-def test_a_pin_detects_another_run_fewer_entries_and_another_root(directory: Path) -> None:
+def test_a_pin_detects_a_different_run_fewer_entries_and_a_different_root(directory: Path) -> None:
     lines = read_lines(directory)
-    assert judged(directory, pin=read_checkpoint(checkpoint_of(lines[:4]))).checkpoints == (
+    assert judge_directory(directory, pin=read_checkpoint(checkpoint_of(lines[:4]))).checkpoints == (
         MatchingCheckpoint("pin", 4, None),
     )
 
-    assert findings(judged(directory, pin=read_checkpoint(checkpoint_of(lines, run=OTHER_RUN)))) == [("L507", None)]
-    assert findings(judged(directory, pin=read_checkpoint(checkpoint_of([*lines, b"more"])))) == [("L512", None)]
-    assert findings(judged(directory, pin=read_checkpoint(checkpoint_of([b"other", *lines[1:]])))) == [("L513", None)]
+    assert findings(judge_directory(directory, pin=read_checkpoint(checkpoint_of(lines, run=OTHER_RUN)))) == [
+        ("L507", None)
+    ]
+    assert findings(judge_directory(directory, pin=read_checkpoint(checkpoint_of([*lines, b"more"])))) == [
+        ("L512", None)
+    ]
+    assert findings(judge_directory(directory, pin=read_checkpoint(checkpoint_of([b"other", *lines[1:]])))) == [
+        ("L513", None)
+    ]
 
 
 @pytest.mark.requirement("LEDGER-REACH-001")
@@ -237,11 +243,11 @@ def test_a_rewritten_ledger_is_detected_with_a_pin_a_checkpoint_or_a_head(direct
     builder = draft_and_review()
     builder.entries[3]["actor"] = "agent:another"
     builder.write(directory)
-    assert findings(judged(directory)) == []
+    assert findings(judge_directory(directory)) == []
 
-    assert findings(judged(directory, pin=read_checkpoint(checkpoint_of(lines)))) == [("L513", None)]
-    assert findings(judged(directory, checkpoint=checkpoint_of(lines))) == [("L509", None)]
-    assert findings(judged(directory, expected_head=leaf(lines[-1]).hex())) == [("L511", None)]
+    assert findings(judge_directory(directory, pin=read_checkpoint(checkpoint_of(lines)))) == [("L513", None)]
+    assert findings(judge_directory(directory, checkpoint=checkpoint_of(lines))) == [("L509", None)]
+    assert findings(judge_directory(directory, expected_head=leaf(lines[-1]).hex())) == [("L511", None)]
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")
@@ -249,7 +255,7 @@ def test_level_5_is_not_checked_if_the_chain_is_broken(directory: Path) -> None:
     lines = read_lines(directory)
     write_lines(directory, rechain([*lines[:2], *lines[3:]])[:-1])
 
-    report = judged(directory, expected_head=ZEROS)
+    report = judge_directory(directory, expected_head=ZEROS)
 
     assert set(report.findings.codes()) <= {"L202", "L204"}
     assert statuses(report)[2:] == ["not checked"] * 3

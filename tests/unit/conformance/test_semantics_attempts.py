@@ -51,24 +51,24 @@ WITH_DATA = wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x
         ("L426", [start(), finish(status="error"), start(attempt=2, causes=[1])]),
     ],
 )
-def test_an_attempt_starts_only_when_it_may(tmp_path: Path, code: str | None, steps: list[Step]) -> None:
+def test_an_attempt_starts_only_when_it_is_allowed(tmp_path: Path, code: str | None, steps: list[Step]) -> None:
     assert code_of(tmp_path, ONE_TASK, *steps) == code
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-010")
 def test_a_task_may_set_its_own_number_of_attempts(tmp_path: Path) -> None:
-    own = wave_plan({"a": task(retry={"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0})})
+    plan = wave_plan({"a": task(retry={"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0})})
 
     failed = finish(status="error")
 
-    assert code_of(tmp_path, own, start(), failed, start(attempt=2)) == "L410"
+    assert code_of(tmp_path, plan, start(), failed, start(attempt=2)) == "L410"
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-010")
 def test_a_cancelled_attempt_does_not_count(tmp_path: Path) -> None:
-    own = wave_plan({"a": task(retry={"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0})})
+    plan = wave_plan({"a": task(retry={"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0})})
 
-    assert code_of(tmp_path, own, start(), finish(status="cancelled"), start(attempt=2)) is None
+    assert code_of(tmp_path, plan, start(), finish(status="cancelled"), start(attempt=2)) is None
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-005")
@@ -138,17 +138,17 @@ def test_an_attempt_is_closed_once_and_a_reuse_replaces_the_first(
 RESERVED = {"input_tokens": 6, "output_tokens": 4, "micro_usd": 5, "output_bytes": 9}
 
 
-def limited(**budget: int) -> dict[str, Any]:
+def plan_with_budget(**budget: int) -> dict[str, Any]:
     return wave_plan({"a": task(), "b": task()}, budget=budget)
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-015")
 @pytest.mark.parametrize(
-    ("amount", "reserved"),
+    ("resource", "reserved"),
     [("input_tokens", 6), ("output_tokens", 4), ("tokens", 10), ("micro_usd", 5), ("output_bytes", 9), ("calls", 1)],
 )
-def test_the_reservation_of_a_call_fits_the_budget(tmp_path: Path, amount: str, reserved: int) -> None:
-    enough, too_little = limited(**{amount: 2 * reserved}), limited(**{amount: 2 * reserved - 1})
+def test_the_reservation_of_a_call_fits_the_budget(tmp_path: Path, resource: str, reserved: int) -> None:
+    enough, too_little = plan_with_budget(**{resource: 2 * reserved}), plan_with_budget(**{resource: 2 * reserved - 1})
     both = [start(reserved=RESERVED), start("b", reserved=RESERVED)]
 
     assert code_of(tmp_path / "enough", enough, *both) is None
@@ -157,7 +157,7 @@ def test_the_reservation_of_a_call_fits_the_budget(tmp_path: Path, amount: str, 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-015")
 def test_usage_replaces_the_reservation_and_a_lost_call_keeps_it(tmp_path: Path) -> None:
-    plan = limited(tokens=10)
+    plan = plan_with_budget(tokens=10)
     nine_tokens = {**NOTHING_RESERVED, "input_tokens": 9}
 
     again = start("b", reserved=nine_tokens)
@@ -246,7 +246,7 @@ def test_an_escalation_goes_up_one_step(tmp_path: Path, code: str | None, steps:
 def test_attempts_are_counted_per_step(tmp_path: Path) -> None:
     retry = {"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0}
     plan = wave_plan({"a": task(ladder=[CHEAP, CAPABLE], retry=retry)})
-    climbed = [start(), finish(status="error"), escalate(), start(attempt=2, **CAPABLE), finish("a", 2, "error")]
+    escalated = [start(), finish(status="error"), escalate(), start(attempt=2, **CAPABLE), finish("a", 2, "error")]
 
-    assert code_of(tmp_path / "climbed", plan, *climbed) is None
-    assert code_of(tmp_path / "again", plan, *climbed, start(attempt=3, **CAPABLE)) == "L410"
+    assert code_of(tmp_path / "escalated", plan, *escalated) is None
+    assert code_of(tmp_path / "again", plan, *escalated, start(attempt=3, **CAPABLE)) == "L410"

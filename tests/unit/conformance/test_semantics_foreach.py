@@ -74,12 +74,12 @@ def test_a_task_is_expanded_once_when_it_may_start(tmp_path: Path) -> None:
 @pytest.mark.requirement("LEDGER-SEMANTICS-007", "LEDGER-KIND-003")
 def test_an_instance_receives_its_item(tmp_path: Path) -> None:
     builder = expanded_run(json_body([{"n": 1}, {"n": 2}]), 2)
-    expanded = builder.last["expanded", "each"]
-    builder.deliver("each[1]", "item", json_body({"n": 2}), expanded)
+    expansion = builder.last["expanded", "each"]
+    builder.deliver("each[1]", "item", json_body({"n": 2}), expansion)
     builder.start("each[1]")
     assert last_code(builder, tmp_path / "right") is None
 
-    builder.deliver("each[0]", "item", json_body({"n": 2}), expanded)
+    builder.deliver("each[0]", "item", json_body({"n": 2}), expansion)
     assert last_code(builder, tmp_path / "wrong") == "L407"
 
     uncaused = expanded_run(json_body([1]), 1)
@@ -91,11 +91,11 @@ def test_an_instance_receives_its_item(tmp_path: Path) -> None:
     assert last_code(without_item, tmp_path / "empty") == "L406"
 
     out_of_range = expanded_run(json_body([1]), 1)
-    out_of_range.deliver("each[1]", "item", json_body(1), expanded)
+    out_of_range.deliver("each[1]", "item", json_body(1), expansion)
     assert last_code(out_of_range, tmp_path / "out_of_range") == "L402"
 
 
-def tolerant(items: list[int]) -> RunBuilder:
+def tolerant_run(items: list[int]) -> RunBuilder:
     """Like `expanded_run`, but instances of `each` may fail."""
     fields = {"from": {"task": "a"}, "as": "item", "max": 2}
     needs = [data_edge({"each": "each"}, "all")]
@@ -161,8 +161,8 @@ def test_a_task_with_foreach_that_was_not_expanded_may_be_skipped_but_not_pass(t
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-014")
-def test_a_tolerated_instance_is_left_out_of_the_outputs(tmp_path: Path) -> None:
-    builder = tolerant([0, 1])
+def test_the_outputs_do_not_include_a_tolerated_instance(tmp_path: Path) -> None:
+    builder = tolerant_run([0, 1])
     run_instance(builder, 0, DONE, "tolerated")
     run_instance(builder, 1, json_body("b"))
     builder.deliver("c", "all", json_body(["b"]), builder.end("each"))
@@ -182,10 +182,10 @@ def test_a_tolerated_instance_is_left_out_of_the_outputs(tmp_path: Path) -> None
     ],
 )
 @pytest.mark.parametrize("state", STATES)
-def test_a_task_is_tolerated_exactly_if_all_its_instances_are(
+def test_a_task_is_tolerated_if_and_only_if_all_its_instances_are(
     tmp_path: Path, instances: list[str], allowed: set[str], state: str
 ) -> None:
-    builder = tolerant([*range(len(instances))])
+    builder = tolerant_run([*range(len(instances))])
     for index, instance_state in enumerate(instances):
         run_instance(builder, index, json_body(index), instance_state)
 
@@ -199,7 +199,7 @@ def test_a_task_is_tolerated_exactly_if_all_its_instances_are(
 def test_a_task_is_tolerated_if_its_instances_were_tolerated_before_an_attempt(
     tmp_path: Path, state: str, code: str | None
 ) -> None:
-    builder = tolerant([0])
+    builder = tolerant_run([0])
     builder.end("each[0]", "tolerated", "expects")
 
     builder.end("each", state)
@@ -209,7 +209,7 @@ def test_a_task_is_tolerated_if_its_instances_were_tolerated_before_an_attempt(
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-014", "LEDGER-SEMANTICS-007")
 def test_a_task_whose_instances_were_all_tolerated_delivers_nothing(tmp_path: Path) -> None:
-    builder = tolerant([0])
+    builder = tolerant_run([0])
     run_instance(builder, 0, DONE, "tolerated")
 
     builder.deliver("c", "all", json_body([]), builder.end("each", "tolerated"))

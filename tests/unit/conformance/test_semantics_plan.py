@@ -9,14 +9,14 @@ import pytest
 from fake_ledger.files import Body, canonical, json_body
 from fake_ledger.run_builder import RunBuilder
 from fake_ledger.wave_plans import CHEAP, data_edge, task, wave_plan, with_digest
-from unit.conformance.judged_run import draft_and_review, findings, judged, statuses
+from unit.conformance.judged_run import draft_and_review, findings, judge_directory, statuses
 
 Change = Callable[[dict[str, Any]], Any]
 
 
-def level_4(builder: RunBuilder, directory: Path) -> list[tuple[str, int | None]]:
+def level_4_findings(builder: RunBuilder, directory: Path) -> list[tuple[str, int | None]]:
     """Return the findings of level 4. The only other finding may be the missing seal."""
-    report = judged(builder.write(directory))
+    report = judge_directory(builder.write(directory))
     others = [finding for finding in findings(report) if finding[0][1] != "4"]
     assert others in ([], [("L501", None)])
     return [finding for finding in findings(report) if finding[0][1] == "4"]
@@ -28,10 +28,10 @@ def test_level_4_stops_at_its_first_finding(tmp_path: Path) -> None:
     first = builder.start("a", attempt=2)
     builder.start("unknown")
 
-    assert level_4(builder, tmp_path) == [("L409", first)]
+    assert level_4_findings(builder, tmp_path) == [("L409", first)]
 
 
-def changed(change: Change) -> dict[str, Any]:
+def changed_plan(change: Change) -> dict[str, Any]:
     edges = [data_edge({"task": "a"}, "x"), {"edge": "order", "task": "a"}]
     plan = wave_plan({"a": task(), "b": task(needs=edges, accept=[{"agent": "critic"}])}, outputs={"o": {"task": "b"}})
     change(plan)
@@ -65,17 +65,17 @@ def changed(change: Change) -> dict[str, Any]:
     ],
 )
 def test_a_wave_plan_must_be_consistent(tmp_path: Path, change: Change) -> None:
-    assert level_4(RunBuilder(changed(lambda _: None)), tmp_path / "right") == []
-    assert level_4(RunBuilder(changed(change)), tmp_path / "wrong") == [("L401", 0)]
+    assert level_4_findings(RunBuilder(changed_plan(lambda _: None)), tmp_path / "right") == []
+    assert level_4_findings(RunBuilder(changed_plan(change)), tmp_path / "wrong") == [("L401", 0)]
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-002")
 def test_a_task_without_an_agent_has_a_lane(tmp_path: Path) -> None:
-    assert level_4(RunBuilder(wave_plan({"a": {"lane": "auto", "escalate": ["capable"]}})), tmp_path) == []
+    assert level_4_findings(RunBuilder(wave_plan({"a": {"lane": "auto", "escalate": ["capable"]}})), tmp_path) == []
 
 
 def with_value(place: str, value: dict[str, Any]) -> dict[str, Any]:
-    """Return a plan with a value in the given place. `one` is a task without foreach, `many` one with it."""
+    """Return a plan with the value in this place. `one` is a task without foreach, `many` a task with foreach."""
     fields: dict[str, dict[str, Any]] = {
         "edge": {"needs": [data_edge(value, "x")]},
         "condition": {"when": [{"from": value, "matches": "0" * 64}]},
@@ -90,7 +90,7 @@ def with_value(place: str, value: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.requirement("LEDGER-SEMANTICS-002")
 @pytest.mark.parametrize("place", ["edge", "condition", "foreach", "output"])
 @pytest.mark.parametrize(
-    ("value", "found"),
+    ("value", "expected"),
     [
         ({"task": "one"}, []),
         ({"each": "many"}, []),
@@ -100,18 +100,21 @@ def with_value(place: str, value: dict[str, Any]) -> dict[str, Any]:
         ({"list": [{"task": "one"}, {"object": {"x": {"each": "one"}}}]}, [("L401", 0)]),
     ],
 )
-def test_each_names_a_task_with_foreach_and_task_names_one_without(
-    tmp_path: Path, place: str, value: dict[str, Any], found: list[tuple[str, int]]
+def test_each_refers_to_a_task_with_foreach_and_task_to_one_without(
+    tmp_path: Path, place: str, value: dict[str, Any], expected: list[tuple[str, int]]
 ) -> None:
-    assert level_4(RunBuilder(with_value(place, value)), tmp_path) == found
+    assert level_4_findings(RunBuilder(with_value(place, value)), tmp_path) == expected
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-002")
-def test_an_order_edge_may_name_a_task_with_or_without_foreach(tmp_path: Path) -> None:
+def test_an_order_edge_may_refer_to_a_task_with_or_without_foreach(tmp_path: Path) -> None:
     edge = {"edge": "order", "task": "many"}
     many = task(foreach={"from": {"task": "one"}, "as": "item", "max": 1})
 
-    assert level_4(RunBuilder(wave_plan({"one": task(), "many": many, "after": task(needs=[edge])})), tmp_path) == []
+    assert (
+        level_4_findings(RunBuilder(wave_plan({"one": task(), "many": many, "after": task(needs=[edge])})), tmp_path)
+        == []
+    )
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-002")
@@ -119,12 +122,16 @@ def test_the_wave_plan_must_match_the_first_entry(tmp_path: Path) -> None:
     plan = wave_plan({"a": task()})
     other = wave_plan({"b": task()})
 
-    assert level_4(RunBuilder(plan, wave_plan="f" * 64), tmp_path / "a") == [("L401", 0)]
-    assert level_4(RunBuilder(plan, bundle="f" * 64), tmp_path / "b") == [("L401", 0)]
-    assert level_4(RunBuilder(plan, Body(canonical(other), "application/json")), tmp_path / "c") == [("L401", 0)]
-    assert level_4(RunBuilder({**plan, "digest": "f" * 64}), tmp_path / "d") == [("L401", 0)]
-    assert level_4(RunBuilder(plan, Body(canonical(plan) + b"\n", "application/json")), tmp_path / "e") == [("L401", 0)]
-    assert level_4(RunBuilder(plan, Body(b"[" * 100_000, "application/json")), tmp_path / "f") == [("L401", 0)]
+    assert level_4_findings(RunBuilder(plan, wave_plan="f" * 64), tmp_path / "a") == [("L401", 0)]
+    assert level_4_findings(RunBuilder(plan, bundle="f" * 64), tmp_path / "b") == [("L401", 0)]
+    assert level_4_findings(RunBuilder(plan, Body(canonical(other), "application/json")), tmp_path / "c") == [
+        ("L401", 0)
+    ]
+    assert level_4_findings(RunBuilder({**plan, "digest": "f" * 64}), tmp_path / "d") == [("L401", 0)]
+    assert level_4_findings(RunBuilder(plan, Body(canonical(plan) + b"\n", "application/json")), tmp_path / "e") == [
+        ("L401", 0)
+    ]
+    assert level_4_findings(RunBuilder(plan, Body(b"[" * 100_000, "application/json")), tmp_path / "f") == [("L401", 0)]
 
 
 @pytest.mark.requirement("LEDGER-KIND-001")
@@ -137,7 +144,7 @@ def test_a_ledger_without_a_plan_is_not_checked_at_level_4(tmp_path: Path) -> No
     for name in ("wave_plan", "bundle"):
         builder.entries[0]["data"].pop(name)
 
-    report = judged(builder.write(tmp_path))
+    report = judge_directory(builder.write(tmp_path))
 
     assert findings(report) == []
     assert statuses(report) == ["ok", "ok", "ok", "not checked", "ok"]
@@ -158,7 +165,7 @@ def test_a_ledger_without_a_plan_is_not_checked_at_level_4(tmp_path: Path) -> No
         ("escalation.raised", {"task": "a[0]", "from": "cheap", "to": "capable"}),
     ],
 )
-def test_an_entry_names_only_what_the_plan_has(tmp_path: Path, kind: str, data: dict[str, Any]) -> None:
+def test_an_entry_refers_only_to_parts_of_the_plan(tmp_path: Path, kind: str, data: dict[str, Any]) -> None:
     foreach = {"from": {"task": "a"}, "as": "item", "max": 3}
     plan = wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")]), "each": task(foreach=foreach)})
     builder = RunBuilder(plan)
@@ -166,24 +173,24 @@ def test_an_entry_names_only_what_the_plan_has(tmp_path: Path, kind: str, data: 
 
     seq = builder.add(kind, data)
 
-    assert level_4(builder, tmp_path) == [("L402", seq)]
+    assert level_4_findings(builder, tmp_path) == [("L402", seq)]
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-003")
 def test_only_a_task_with_foreach_is_expanded_and_only_an_output_of_the_plan_is_answered(tmp_path: Path) -> None:
     builder = RunBuilder(wave_plan({"a": task()}))
-    assert level_4_of(builder, tmp_path / "a", lambda: builder.expand("a", Body(b"[]"), 0)) == "L402"
+    assert last_level_4_code(builder, tmp_path / "a", lambda: builder.expand("a", Body(b"[]"), 0)) == "L402"
 
     other = RunBuilder(wave_plan({"a": task()}))
-    assert level_4_of(other, tmp_path / "b", lambda: other.answer("o", Body(b"x"))) == "L402"
+    assert last_level_4_code(other, tmp_path / "b", lambda: other.answer("o", Body(b"x"))) == "L402"
 
 
-def level_4_of(builder: RunBuilder, directory: Path, last: Callable[[], int]) -> str | None:
+def last_level_4_code(builder: RunBuilder, directory: Path, last: Callable[[], int]) -> str | None:
     """Return the code of the finding for the entry that `last` adds. Earlier entries must have none."""
     seq = last()
-    found = level_4(builder, directory)
-    assert [bad_seq for _, bad_seq in found] in ([], [seq])
-    return found[0][0] if found else None
+    level_findings = level_4_findings(builder, directory)
+    assert [bad_seq for _, bad_seq in level_findings] in ([], [seq])
+    return level_findings[0][0] if level_findings else None
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-003")
@@ -194,9 +201,9 @@ def test_few_entries_are_allowed_while_a_run_is_paused(tmp_path: Path) -> None:
     builder.pause()
     builder.add("x-note")
     builder.decide("a")
-    assert level_4(builder, tmp_path / "paused") == []
+    assert level_4_findings(builder, tmp_path / "paused") == []
 
-    assert level_4_of(builder, tmp_path / "started", lambda: builder.start("b")) == "L424"
+    assert last_level_4_code(builder, tmp_path / "started", lambda: builder.start("b")) == "L424"
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-003")
@@ -204,7 +211,7 @@ def test_a_run_is_paused_only_if_no_call_is_open(tmp_path: Path) -> None:
     builder = RunBuilder(wave_plan({"a": task()}))
     builder.start("a")
 
-    assert level_4_of(builder, tmp_path, builder.pause) == "L424"
+    assert last_level_4_code(builder, tmp_path, builder.pause) == "L424"
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-003")
@@ -216,37 +223,37 @@ def test_orphaned_calls_are_lost_before_a_call_starts_and_cannot_finish(tmp_path
         return builder
 
     started, finished, lost = orphaned(), orphaned(), orphaned()
-    assert level_4_of(started, tmp_path / "started", lambda: started.start("b")) == "L424"
-    assert level_4_of(finished, tmp_path / "finished", lambda: finished.finish("a")) == "L408"
+    assert last_level_4_code(started, tmp_path / "started", lambda: started.start("b")) == "L424"
+    assert last_level_4_code(finished, tmp_path / "finished", lambda: finished.finish("a")) == "L408"
     lost.lose("a")
-    assert level_4_of(lost, tmp_path / "lost", lambda: lost.start("b")) is None
+    assert last_level_4_code(lost, tmp_path / "lost", lambda: lost.start("b")) is None
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-004")
-def test_waves_are_opened_in_order_after_the_earlier_ones_ended(tmp_path: Path) -> None:
+def test_a_wave_is_opened_after_all_earlier_waves_have_ended(tmp_path: Path) -> None:
     plan = wave_plan({"a": task(), "b": task()}, dispatch="waves")
     builder = RunBuilder(plan)
     builder.open_wave(0)
     builder.complete("a")
     builder.open_wave(1)
     builder.complete("b")
-    assert level_4(builder, tmp_path / "right") == []
+    assert level_4_findings(builder, tmp_path / "right") == []
 
-    assert level_4_of(builder, tmp_path / "beyond", lambda: builder.open_wave(2)) == "L405"
+    assert last_level_4_code(builder, tmp_path / "beyond", lambda: builder.open_wave(2)) == "L405"
     early = RunBuilder(plan)
     early.open_wave(0)
-    assert level_4_of(early, tmp_path / "early", lambda: early.open_wave(1)) == "L405"
+    assert last_level_4_code(early, tmp_path / "early", lambda: early.open_wave(1)) == "L405"
     skipping = RunBuilder(plan)
-    assert level_4_of(skipping, tmp_path / "skipping", lambda: skipping.open_wave(1)) == "L405"
+    assert last_level_4_code(skipping, tmp_path / "skipping", lambda: skipping.open_wave(1)) == "L405"
     eager = RunBuilder(wave_plan({"a": task()}))
-    assert level_4_of(eager, tmp_path / "eager", lambda: eager.open_wave(0)) == "L405"
+    assert last_level_4_code(eager, tmp_path / "eager", lambda: eager.open_wave(0)) == "L405"
 
 
 def test_x_entries_are_not_checked(tmp_path: Path) -> None:
     builder = RunBuilder(wave_plan({"a": task()}))
     builder.add("x-note", {"task": "unknown", "output": 3})
 
-    assert level_4(builder, tmp_path) == []
+    assert level_4_findings(builder, tmp_path) == []
 
 
 def finished_attempts() -> RunBuilder:
@@ -268,7 +275,7 @@ def test_a_seal_counts_states_and_sums_usage(tmp_path: Path) -> None:
     builder.end("b", "tolerated")
     seq = builder.seal()
 
-    assert level_4(builder, tmp_path) == []
+    assert level_4_findings(builder, tmp_path) == []
     assert builder.entries[seq]["data"]["totals"] == {
         "calls": 3,
         "input_tokens": 9,
@@ -283,17 +290,17 @@ def test_a_seal_counts_states_and_sums_usage(tmp_path: Path) -> None:
 @pytest.mark.requirement("LEDGER-SEMANTICS-017")
 def test_a_seal_must_agree_with_the_entries(tmp_path: Path) -> None:
     early = finished_attempts()
-    assert level_4_of(early, tmp_path / "early", early.seal) == "L423"
+    assert last_level_4_code(early, tmp_path / "early", early.seal) == "L423"
 
     counted = finished_attempts()
     counted.end("b", "tolerated")
     counts = {**dict.fromkeys(("failed", "tolerated", "skipped", "stopped", "refused", "cancelled"), 0), "passed": 2}
-    assert level_4_of(counted, tmp_path / "counts", lambda: counted.seal(counts=counts)) == "L420"
+    assert last_level_4_code(counted, tmp_path / "counts", lambda: counted.seal(counts=counts)) == "L420"
 
     summed = finished_attempts()
     summed.end("b", "tolerated")
     summed.totals["wall_ms"] += 1
-    assert level_4_of(summed, tmp_path / "totals", summed.seal) == "L421"
+    assert last_level_4_code(summed, tmp_path / "totals", summed.seal) == "L421"
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-017")
@@ -321,27 +328,27 @@ def test_the_status_follows_from_the_states_of_the_tasks(
     else:
         builder.end("a", state)
 
-    assert level_4_of(builder, tmp_path, lambda: builder.seal(status)) == code
+    assert last_level_4_code(builder, tmp_path, lambda: builder.seal(status)) == code
 
 
 OUTPUTS: dict[str, Any] = {"one": {"task": "a"}, "both": {"list": [{"task": "a"}, {"task": "b"}]}, "none": {"list": []}}
 
 
-def run_with_outputs(state: str, *answered: str, **fields: Any) -> RunBuilder:
+def run_with_outputs(state: str, *answers: str, **fields: Any) -> RunBuilder:
     """Build a run in which `a` passes, `b` ends in the given state, and the named outputs are answered."""
     builder = RunBuilder(wave_plan({"a": task(), "b": task(**fields)}, outputs=OUTPUTS))
     text = Body(b"text")
     first = builder.complete("a", text)
     last = builder.complete("b", text) if state == "passed" else builder.end("b", state)
     values = {"one": (text, first), "both": (json_body(["text", "text"]), last), "none": (json_body([]), 0)}
-    for name in answered:
+    for name in answers:
         builder.answer(name, values[name][0], values[name][1])
     return builder
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-017")
 @pytest.mark.parametrize(
-    ("answered", "code"),
+    ("answers", "code"),
     [
         (["one", "both", "none"], None),
         (["both", "none"], "L425"),
@@ -349,29 +356,29 @@ def run_with_outputs(state: str, *answered: str, **fields: Any) -> RunBuilder:
         (["one", "both"], "L425"),
     ],
 )
-def test_a_run_that_passed_has_all_its_answers(tmp_path: Path, answered: list[str], code: str | None) -> None:
-    builder = run_with_outputs("passed", *answered)
+def test_a_run_that_passed_has_all_its_answers(tmp_path: Path, answers: list[str], code: str | None) -> None:
+    builder = run_with_outputs("passed", *answers)
 
-    assert level_4_of(builder, tmp_path, builder.seal) == code
+    assert last_level_4_code(builder, tmp_path, builder.seal) == code
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-017")
 @pytest.mark.parametrize("state", ["skipped", "tolerated"])
 def test_an_answer_is_not_required_if_its_tasks_did_not_all_pass(tmp_path: Path, state: str) -> None:
     builder = run_with_outputs(state, "one", "none", allow_failure=True)
-    assert level_4_of(builder, tmp_path / "right", builder.seal) is None
+    assert last_level_4_code(builder, tmp_path / "right", builder.seal) is None
 
     short = run_with_outputs(state, "none", allow_failure=True)
-    assert level_4_of(short, tmp_path / "short", short.seal) == "L425"
+    assert last_level_4_code(short, tmp_path / "short", short.seal) == "L425"
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-017")
 def test_a_run_that_did_not_pass_needs_no_answer(tmp_path: Path) -> None:
     builder = run_with_outputs("failed")
-    assert level_4_of(builder, tmp_path / "failed", lambda: builder.seal("failed")) is None
+    assert last_level_4_code(builder, tmp_path / "failed", lambda: builder.seal("failed")) is None
 
     wrong_status = run_with_outputs("failed")
-    assert level_4_of(wrong_status, tmp_path / "wrong_status", wrong_status.seal) == "L422"
+    assert last_level_4_code(wrong_status, tmp_path / "wrong_status", wrong_status.seal) == "L422"
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-017")
@@ -379,4 +386,4 @@ def test_no_call_is_open_at_a_seal(tmp_path: Path) -> None:
     builder = RunBuilder(wave_plan({"a": task(ladder=[CHEAP])}))
     builder.start("a")
 
-    assert level_4_of(builder, tmp_path, builder.seal) == "L423"
+    assert last_level_4_code(builder, tmp_path, builder.seal) == "L423"

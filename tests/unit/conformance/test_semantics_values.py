@@ -9,18 +9,18 @@ import pytest
 from fake_ledger.files import Body, json_body
 from fake_ledger.run_builder import RunBuilder
 from fake_ledger.wave_plans import data_edge, task, wave_plan
-from unit.conformance.judged_run import findings, judged
+from unit.conformance.judged_run import findings, judge_directory
 from unit.conformance.steps import last_code
 
 SALT, OTHER_SALT = bytes(range(32)), bytes(range(1, 33))
 TEXT = Body(b"some text")
 
 
-def level_4(builder: RunBuilder, directory: Path) -> list[tuple[str, int | None]]:
-    return [finding for finding in findings(judged(builder.write(directory))) if finding[0][1] == "4"]
+def level_4_findings(builder: RunBuilder, directory: Path) -> list[tuple[str, int | None]]:
+    return [finding for finding in findings(judge_directory(builder.write(directory))) if finding[0][1] == "4"]
 
 
-def delivered(source: dict[str, Any], output: Body, value: Body) -> RunBuilder:
+def run_with_delivery(source: dict[str, Any], output: Body, value: Body) -> RunBuilder:
     """Build a run in which `b` receives a value from the output of `a`."""
     builder = RunBuilder(wave_plan({"a": task(), "b": task(needs=[data_edge(source, "x")])}))
     builder.deliver("b", "x", value, builder.complete("a", output))
@@ -51,7 +51,7 @@ def delivered(source: dict[str, Any], output: Body, value: Body) -> RunBuilder:
 def test_a_delivery_has_the_value_of_its_source(
     tmp_path: Path, source: dict[str, Any], output: Body, value: Body
 ) -> None:
-    assert last_code(delivered(source, output, value), tmp_path) is None
+    assert last_code(run_with_delivery(source, output, value), tmp_path) is None
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-007", "LEDGER-SEMANTICS-018")
@@ -72,10 +72,10 @@ def test_a_delivery_has_the_value_of_its_source(
         ({"list": [{"task": "a"}]}, Body(b"\xff"), json_body(["\ufffd"])),
     ],
 )
-def test_a_delivery_with_another_value_is_a_finding(
+def test_a_delivery_with_a_different_value_is_a_finding(
     tmp_path: Path, source: dict[str, Any], output: Body, value: Body
 ) -> None:
-    assert last_code(delivered(source, output, value), tmp_path) == "L407"
+    assert last_code(run_with_delivery(source, output, value), tmp_path) == "L407"
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
@@ -91,12 +91,12 @@ def test_a_delivery_with_another_value_is_a_finding(
 def test_a_value_from_a_redacted_body_is_not_checked(
     tmp_path: Path, source: dict[str, Any], output: Body, value: Body, redacted: int
 ) -> None:
-    builder = delivered(source, output, value)
-    assert last_code(builder, tmp_path / "there") == "L407"
+    builder = run_with_delivery(source, output, value)
+    assert last_code(builder, tmp_path / "present") == "L407"
 
     builder.redact((output, value)[redacted], "body", 2)
 
-    assert level_4(builder, tmp_path / "redacted") == []
+    assert level_4_findings(builder, tmp_path / "redacted") == []
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
@@ -107,13 +107,13 @@ def test_a_value_from_a_redacted_body_is_not_checked(
 def test_a_redacted_plain_body_is_compared_by_its_digest(
     tmp_path: Path, source: dict[str, Any], output: Body, value: Body
 ) -> None:
-    builder = delivered(source, output, value)
+    builder = run_with_delivery(source, output, value)
     builder.redact(value, "value", 4)
-    assert level_4(builder, tmp_path / "other") == [("L407", 4)]
+    assert level_4_findings(builder, tmp_path / "other") == [("L407", 4)]
 
-    same = delivered({"task": "a"}, TEXT, TEXT)
+    same = run_with_delivery({"task": "a"}, TEXT, TEXT)
     same.redact(TEXT, "output", 2)
-    assert level_4(same, tmp_path / "same") == []
+    assert level_4_findings(same, tmp_path / "same") == []
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
@@ -123,20 +123,20 @@ def test_a_redacted_plain_body_is_compared_with_a_salted_one(
     tmp_path: Path, redacted: int, content: bytes, code: str | None
 ) -> None:
     bodies = [TEXT, Body(content, salt=SALT)]
-    builder = delivered({"task": "a"}, bodies[redacted], bodies[1 - redacted])
+    builder = run_with_delivery({"task": "a"}, bodies[redacted], bodies[1 - redacted])
 
     builder.redact(TEXT, "body", 2)
 
-    assert level_4(builder, tmp_path) == ([(code, 4)] if code else [])
+    assert level_4_findings(builder, tmp_path) == ([(code, 4)] if code else [])
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018", "LEDGER-KIND-004")
 @pytest.mark.parametrize("digits", [b"9007199254740992", b"-9007199254740992", b"1" + b"0" * 20, b"9" * 5_000])
 def test_an_unsafe_integer_has_no_canonical_form(tmp_path: Path, digits: bytes) -> None:
     output = Body(b'{"x":1,"y":' + digits + b"}", "application/json")
-    assert last_code(delivered({"task": "a", "select": "/x"}, output, json_body(1)), tmp_path / "in") == "L407"
+    assert last_code(run_with_delivery({"task": "a", "select": "/x"}, output, json_body(1)), tmp_path / "in") == "L407"
 
-    whole = delivered({"task": "a"}, output, output)
+    whole = run_with_delivery({"task": "a"}, output, output)
     assert last_code(whole, tmp_path / "whole") is None
 
 
@@ -149,7 +149,7 @@ def nested(depth: int) -> Body:
 def test_a_selected_body_has_at_most_254_nesting_levels(tmp_path: Path, depth: int, code: str | None) -> None:
     source = {"task": "a", "select": "/0"}
 
-    assert last_code(delivered(source, nested(depth), nested(depth - 1)), tmp_path) == code
+    assert last_code(run_with_delivery(source, nested(depth), nested(depth - 1)), tmp_path) == code
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
@@ -158,11 +158,11 @@ def test_a_selected_body_has_at_most_254_nesting_levels(tmp_path: Path, depth: i
 def test_a_built_value_has_at_most_254_nesting_levels(
     tmp_path: Path, depth: int, code: str | None, part: dict[str, Any]
 ) -> None:
-    assert last_code(delivered(part, nested(depth), nested(depth + 1)), tmp_path) == code
+    assert last_code(run_with_delivery(part, nested(depth), nested(depth + 1)), tmp_path) == code
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
-def test_a_missing_part_beside_a_redacted_one_is_not_checked(tmp_path: Path) -> None:
+def test_a_missing_part_is_not_checked_if_another_part_is_redacted(tmp_path: Path) -> None:
     missing = {"task": "a", "select": "/missing"}
     for number, parts in enumerate([[missing, {"task": "b"}], [{"task": "b"}, missing]]):
         plan = wave_plan({"a": task(), "b": task(), "c": task(needs=[data_edge({"list": parts}, "x")])})
@@ -170,19 +170,19 @@ def test_a_missing_part_beside_a_redacted_one_is_not_checked(tmp_path: Path) -> 
         builder.complete("a", json_body({}))
         ended = builder.complete("b", TEXT)
         delivery = builder.deliver("c", "x", json_body(["other"]), ended)
-        assert level_4(builder, tmp_path / f"{number}, there") == [("L407", delivery)]
+        assert level_4_findings(builder, tmp_path / f"{number}, present") == [("L407", delivery)]
 
         builder.redact(TEXT, "output", ended - 1)
-        assert level_4(builder, tmp_path / f"{number}, redacted") == []
+        assert level_4_findings(builder, tmp_path / f"{number}, redacted") == []
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-SEMANTICS-018")
 def test_a_body_that_is_redacted_but_present_is_checked(tmp_path: Path) -> None:
-    builder = delivered({"task": "a", "select": "/x"}, json_body({"x": 1}), json_body(2))
+    builder = run_with_delivery({"task": "a", "select": "/x"}, json_body({"x": 1}), json_body(2))
     builder.redact(json_body({"x": 1}), "output", 2)
     builder.redacted.clear()
 
-    assert findings(judged(builder.write(tmp_path))) == [("L306", 2), ("L407", 4), ("L501", None)]
+    assert findings(judge_directory(builder.write(tmp_path))) == [("L306", 2), ("L407", 4), ("L501", None)]
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
@@ -192,7 +192,7 @@ def test_values_may_be_deeply_nested(tmp_path: Path) -> None:
     for _ in range(120):
         source, value = {"list": [source]}, [value]
 
-    assert last_code(delivered(source, json_body(1), json_body(value)), tmp_path) is None
+    assert last_code(run_with_delivery(source, json_body(1), json_body(value)), tmp_path) is None
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-007")
@@ -228,11 +228,11 @@ def test_the_cause_of_a_delivery_is_the_source_that_ended_last(tmp_path: Path) -
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-007")
 def test_an_edge_is_delivered_once_before_the_unit_starts(tmp_path: Path) -> None:
-    twice = delivered({"task": "a"}, TEXT, TEXT)
+    twice = run_with_delivery({"task": "a"}, TEXT, TEXT)
     twice.deliver("b", "x", TEXT, 3)
     assert last_code(twice, tmp_path / "twice") == "L409"
 
-    started = delivered({"task": "a"}, TEXT, TEXT)
+    started = run_with_delivery({"task": "a"}, TEXT, TEXT)
     started.start("b")
     started.deliver("b", "x", TEXT, 3)
     assert last_code(started, tmp_path / "started") == "L409"

@@ -39,7 +39,7 @@ TIMED = wave_plan({"a": task(gate={"question": [], "deadline_ms": 120_000, "on_d
         ("L414", GATED, [open_gate(), decide("rejected"), start()]),
     ],
 )
-def test_a_gate_is_decided_once_on_what_was_displayed(
+def test_a_gate_is_decided_once_and_on_the_displayed_body(
     tmp_path: Path, code: str | None, plan: dict[str, Any], steps: list[Step]
 ) -> None:
     assert code_of(tmp_path, plan, *steps) == code

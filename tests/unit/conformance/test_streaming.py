@@ -12,7 +12,7 @@ from fake_ledger.ledger_builder import LedgerBuilder
 from fake_ledger.run_builder import OPENED
 from forum_conformance.judge import judge_stream
 from forum_conformance.report import Report
-from unit.conformance.judged_run import SEALED, findings, judged, ledger_with
+from unit.conformance.judged_run import SEALED, findings, judge_directory, ledger_with
 
 MEBIBYTE = 1 << 20
 
@@ -43,7 +43,7 @@ def test_a_large_body_needs_little_memory(tmp_path: Path) -> None:
     bodies = [Body(b"x" * (16 * MEBIBYTE)), Body(b"y" * (16 * MEBIBYTE), salt=bytes(range(32)))]
     directory = ledger_with(*bodies).write(tmp_path)
 
-    assert peak_of(lambda: judged(directory)) < 4 * MEBIBYTE
+    assert peak_of(lambda: judge_directory(directory)) < 4 * MEBIBYTE
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-004")

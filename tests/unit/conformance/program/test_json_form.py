@@ -1,4 +1,4 @@
-"""Without a wrong part, the form that wrong implementations change is RFC 8785."""
+"""The form that wrong implementations change is RFC 8785 as long as nothing is replaced."""
 
 from typing import Any
 

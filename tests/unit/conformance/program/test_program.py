@@ -21,20 +21,20 @@ def run_dir(tmp_path: Path) -> Path:
     return LEDGERS["two_waves"](tmp_path / "run")
 
 
-def ask(role: str, **members: Any) -> dict[str, Any]:
+def send(role: str, **members: Any) -> dict[str, Any]:
     request = {"protocol": 1, "id": "tests/one", "role": role, **members}
     return JUDGE[role](request).document(request)
 
 
-def proved(run_dir: Path, tmp_path: Path, action: str, **members: Any) -> Path:
+def prove(run_dir: Path, tmp_path: Path, action: str, **members: Any) -> Path:
     output = tmp_path / f"{action}.out"
-    answer = ask("prove", action=action, input=str(run_dir), output=str(output), **members)
+    answer = send("prove", action=action, input=str(run_dir), output=str(output), **members)
     assert answer["verdict"] == "valid"
     return output
 
 
-def changed(proof: Path, **members: Any) -> str:
-    path = proof.with_suffix(".changed")
+def write_changed(proof: Path, **members: Any) -> str:
+    path = proof.with_suffix(".write_changed")
     path.write_text(json.dumps({**json.loads(proof.read_text()), **members}))
     return str(path)
 
@@ -58,7 +58,7 @@ def test_one_process_answers_all_requests_and_refuses_unsupported_roles(run_dir:
     requests = [
         {"protocol": 1, "id": "tests/one", "role": "run", "input": "x"},
         {"protocol": 1, "id": "tests/two", "role": "verify", "input": str(run_dir)},
-        {"protocol": 1, "id": "tests/three", "role": "verify", "input": str(run_dir / "nothing")},
+        {"protocol": 1, "id": "tests/three", "role": "verify", "input": str(run_dir / "missing")},
     ]
     lines = "".join(json.dumps(request) + "\n" for request in requests)
 
@@ -84,10 +84,10 @@ def test_a_key_without_a_checkpoint_is_unsupported(run_dir: Path, tmp_path: Path
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001")
-def test_the_checkpoint_of_all_entries_equals_the_run_directorys(run_dir: Path, tmp_path: Path) -> None:
+def test_the_checkpoint_of_all_entries_equals_the_one_in_the_run_directory(run_dir: Path, tmp_path: Path) -> None:
     size = (run_dir / "ledger.jsonl").read_bytes().count(b"\n")
 
-    assert proved(run_dir, tmp_path, "checkpoint", size=size).read_bytes() == (run_dir / "checkpoint").read_bytes()
+    assert prove(run_dir, tmp_path, "checkpoint", size=size).read_bytes() == (run_dir / "checkpoint").read_bytes()
 
 
 @pytest.mark.requirement("LEDGER-PROOF-001")
@@ -97,14 +97,14 @@ def test_the_checkpoint_of_all_entries_equals_the_run_directorys(run_dir: Path, 
 def test_a_proof_matches_only_the_checkpoint_of_its_size(
     action: str, members: dict[str, int], run_dir: Path, tmp_path: Path
 ) -> None:
-    proof = str(proved(run_dir, tmp_path, action, **members))
-    own = str(proved(run_dir, tmp_path, "checkpoint", size=9))
+    proof = str(prove(run_dir, tmp_path, action, **members))
+    same_size = str(prove(run_dir, tmp_path, "checkpoint", size=9))
 
-    assert ask("prove", action="check", input=proof, checkpoint=own)["codes"] == []
-    assert ask("prove", action="check", input=proof, pin=own)["codes"] == []
+    assert send("prove", action="check", input=proof, checkpoint=same_size)["codes"] == []
+    assert send("prove", action="check", input=proof, pin=same_size)["codes"] == []
     larger = str(run_dir / "checkpoint")
-    assert ask("prove", action="check", input=proof, checkpoint=larger)["codes"] == ["L508"]
-    assert ask("prove", action="check", input=proof, pin=larger)["codes"] == ["L512"]
+    assert send("prove", action="check", input=proof, checkpoint=larger)["codes"] == ["L508"]
+    assert send("prove", action="check", input=proof, pin=larger)["codes"] == ["L512"]
 
 
 @pytest.mark.requirement("LEDGER-PROOF-001")
@@ -124,9 +124,9 @@ def test_a_proof_matches_only_the_checkpoint_of_its_size(
 def test_a_changed_proof_is_malformed_or_has_a_wrong_path(
     members: dict[str, Any], code: str, run_dir: Path, tmp_path: Path
 ) -> None:
-    proof = proved(run_dir, tmp_path, "inclusion", seq=3, size=9)
+    proof = prove(run_dir, tmp_path, "inclusion", seq=3, size=9)
 
-    assert ask("prove", action="check", input=changed(proof, **members))["codes"] == [code]
+    assert send("prove", action="check", input=write_changed(proof, **members))["codes"] == [code]
 
 
 @pytest.mark.requirement("LEDGER-PROOF-001")
@@ -141,24 +141,24 @@ def test_a_changed_proof_is_malformed_or_has_a_wrong_path(
     ],
 )
 def test_a_proof_is_read_strictly(old: str, new: str, run_dir: Path, tmp_path: Path) -> None:
-    proof = proved(run_dir, tmp_path, "inclusion", seq=0, size=1)
+    proof = prove(run_dir, tmp_path, "inclusion", seq=0, size=1)
     text = proof.read_text()
     assert text.count(old) >= 1
 
     proof.write_text(text.replace(old, new, 1))
 
-    assert ask("prove", action="check", input=str(proof))["codes"] == ["L601"]
+    assert send("prove", action="check", input=str(proof))["codes"] == ["L601"]
 
 
 def test_an_entry_outside_the_ledger_cannot_be_proved(run_dir: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
 
     for members in ({"seq": 9, "size": 9}, {"seq": 0, "size": 10**6}):
-        answer = ask("prove", action="inclusion", input=str(run_dir), output=str(output), **members)
+        answer = send("prove", action="inclusion", input=str(run_dir), output=str(output), **members)
 
         assert (answer["verdict"], output.exists()) == ("invalid", False)
 
 
-def test_replacing_an_unknown_part_is_an_error() -> None:
+def test_replacing_an_unknown_attribute_is_an_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'read_membres'"):
         replace(canonicalize, "read_membres", dict)

@@ -13,8 +13,8 @@ from vector_generator.ledgers.case import Case
 LEDGER_PAGE = Path(__file__).parents[4] / "docs" / "spec" / "ledger.md"
 
 
-def a_case(*found: tuple[str, int | None], not_checked: frozenset[int] = frozenset()) -> Case:
-    return Case("case", "a case", ("LEDGER-LINE-001",), 1, {}, found, not_checked)
+def make_case(*findings: tuple[str, int | None], not_checked: frozenset[int] = frozenset()) -> Case:
+    return Case("case", "a case", ("LEDGER-LINE-001",), 1, {}, findings, not_checked)
 
 
 def statuses(case: Case) -> list[str]:
@@ -22,12 +22,12 @@ def statuses(case: Case) -> list[str]:
 
 
 def test_levels_3_to_5_are_not_checked_if_1_or_2_fails() -> None:
-    assert statuses(a_case(("L201", 2))) == ["ok", "fail", "not checked", "not checked", "not checked"]
+    assert statuses(make_case(("L201", 2))) == ["ok", "fail", "not checked", "not checked", "not checked"]
 
 
 def test_only_some_findings_leave_a_ledger_incomplete() -> None:
-    unfinished = a_case(("L310", None), ("L501", None), not_checked=frozenset({4}))
-    wrong = a_case(("L407", 4), ("L501", None))
+    unfinished = make_case(("L310", None), ("L501", None), not_checked=frozenset({4}))
+    wrong = make_case(("L407", 4), ("L501", None))
 
     assert statuses(unfinished) == ["ok", "ok", "incomplete", "not checked", "incomplete"]
     assert unfinished.expected()["verdict"] == "incomplete"
@@ -36,10 +36,10 @@ def test_only_some_findings_leave_a_ledger_incomplete() -> None:
 
 
 def test_the_first_bad_seq_is_the_smallest_of_all_findings() -> None:
-    case = a_case(("L303", 7), ("L302", 3), ("L308", None))
+    case = make_case(("L303", 7), ("L302", 3), ("L308", None))
 
     assert case.expected()["first_bad_seq"] == 3
-    assert a_case(("L501", None)).expected()["first_bad_seq"] is None
+    assert make_case(("L501", None)).expected()["first_bad_seq"] is None
 
 
 def test_every_code_of_the_specification_is_alone_in_some_case() -> None:
@@ -50,11 +50,11 @@ def test_every_code_of_the_specification_is_alone_in_some_case() -> None:
 
 
 def test_names_are_unique_and_negative_cases_derive_from_positive_ones() -> None:
-    found = list(cases())
-    positive = {f"ledger/{case.name}" for case in found if not case.findings}
+    all_cases = list(cases())
+    positive = {f"ledger/{case.name}" for case in all_cases if not case.findings}
 
-    assert len({case.name for case in found}) == len(found)
-    assert {case.derived_from for case in found if case.findings} <= positive
+    assert len({case.name for case in all_cases}) == len(all_cases)
+    assert {case.derived_from for case in all_cases if case.findings} <= positive
 
 
 def test_the_worked_example_has_the_entries_of_the_specification() -> None:
@@ -65,6 +65,6 @@ def test_tarfile_reads_the_members_of_an_archive() -> None:
     members = members_of(notes())
 
     with tarfile.open(fileobj=io.BytesIO(archive_of(members))) as archive:
-        found = [(member.name, (archive.extractfile(member) or io.BytesIO()).read()) for member in archive]
+        contents = [(member.name, (archive.extractfile(member) or io.BytesIO()).read()) for member in archive]
 
-    assert found == members
+    assert contents == members

@@ -24,9 +24,9 @@ ANNOTATIONS = {"$schema", "$defs", "title", "description", "examples", "default"
 MAPS_OF_SCHEMAS = {"properties", "$defs", "patternProperties"}
 NO_SCHEMAS = {"const", "enum", "examples", "required", "dependentRequired", "type", "default"}
 # Keywords that choose between branches are kept: without them, no branch or every branch would apply.
-DECIDES = {"if", "oneOf"}
-# Refuses nothing: it allows further members in a plan's metadata, such as the one in `plan-with-user-metadata`.
-ONLY_ALLOWS = {"patternProperties"}
+BRANCHING = {"if", "oneOf"}
+# This keyword rejects nothing: it allows extra members in a plan's metadata, as in `plan-with-user-metadata`.
+PERMISSIVE = {"patternProperties"}
 
 
 def read_schema(name: str) -> Any:
@@ -53,9 +53,9 @@ def keywords(schema: Any) -> set[str]:
 
 def wave_plan_keywords() -> set[str]:
     """Include the keywords of the definitions in types.schema.json that the wave plan refers to."""
-    used = read_schema("types")["$defs"]
-    referred = re.findall(r'"types\.schema\.json#/\$defs/(\w+)"', json.dumps(read_schema("wave-plan")))
-    return keywords([read_schema("wave-plan"), *(used[name] for name in referred)])
+    definitions = read_schema("types")["$defs"]
+    names = re.findall(r'"types\.schema\.json#/\$defs/(\w+)"', json.dumps(read_schema("wave-plan")))
+    return keywords([read_schema("wave-plan"), *(definitions[name] for name in names)])
 
 
 def without(schema: Any, keyword: str) -> Any:
@@ -64,17 +64,17 @@ def without(schema: Any, keyword: str) -> Any:
         return [without(member, keyword) for member in schema]
     if not isinstance(schema, dict):
         return schema
-    return dict(_kept(schema, keyword))
+    return dict(_members_without(schema, keyword))
 
 
-def _kept(schema: Mapping[str, Any], ignored: str) -> Iterator[tuple[str, Any]]:
+def _members_without(schema: Mapping[str, Any], ignored: str) -> Iterator[tuple[str, Any]]:
     for keyword, value in schema.items():
         if keyword == ignored == "properties":
             yield keyword, dict.fromkeys(value, True)
         elif keyword in MAPS_OF_SCHEMAS:
             yield keyword, {name: without(member, ignored) for name, member in value.items()}
         elif keyword != ignored:
-            yield keyword, value if keyword in NO_SCHEMAS | DECIDES else without(value, ignored)
+            yield keyword, value if keyword in NO_SCHEMAS | BRANCHING else without(value, ignored)
 
 
 def match(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
@@ -85,13 +85,13 @@ def match(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationEr
 Validator: Any = validators.extend(Draft202012Validator, {"pattern": match})  # type: ignore[no-untyped-call]
 
 
-def fits(name: str, value: Any, ignored: str | None) -> bool:
-    found = {of: without(read_schema(of), ignored or "$schema") for of in ("entry", "wave-plan", "types")}
-    for schema in found.values():
+def is_valid(name: str, value: Any, ignored: str | None) -> bool:
+    schemas = {file: without(read_schema(file), ignored or "$schema") for file in ("entry", "wave-plan", "types")}
+    for schema in schemas.values():
         # With `$schema`, jsonschema would use the validator of that name instead of this one.
         schema.pop("$schema", None)
     registry: Registry[Any] = Registry().with_resources(
-        (f"{BASE}{of}.schema.json", DRAFT202012.create_resource(schema)) for of, schema in found.items()
+        (f"{BASE}{file}.schema.json", DRAFT202012.create_resource(schema)) for file, schema in schemas.items()
     )
     return bool(Validator({"$ref": f"{BASE}{name}.schema.json"}, registry=registry).is_valid(value))
 
@@ -115,28 +115,28 @@ def test_every_keyword_of_an_entry_has_a_case() -> None:
 
 
 def test_every_keyword_of_a_wave_plan_has_a_case() -> None:
-    assert set(level4_schema.BY_KEYWORD) == wave_plan_keywords() - ONLY_ALLOWS
+    assert set(level4_schema.BY_KEYWORD) == wave_plan_keywords() - PERMISSIVE
 
 
 @pytest.mark.parametrize("keyword", level1_schema.BY_KEYWORD)
 def test_a_bad_entry_is_refused_only_by_its_keyword(keyword: str) -> None:
     entries = [bad_entry(row) for row in level1_schema.BY_KEYWORD[keyword]]
 
-    assert [fits("entry", entry, None) for entry in entries] == [False] * len(entries)
-    assert any(fits("entry", entry, keyword) for entry in entries)
+    assert [is_valid("entry", entry, None) for entry in entries] == [False] * len(entries)
+    assert any(is_valid("entry", entry, keyword) for entry in entries)
 
 
 @pytest.mark.parametrize("keyword", level4_schema.BY_KEYWORD)
 def test_a_bad_wave_plan_is_refused_only_by_its_keyword(keyword: str) -> None:
     plans = [bad_plan(row) for row in level4_schema.BY_KEYWORD[keyword]]
 
-    assert [fits("wave-plan", plan, None) for plan in plans] == [False] * len(plans)
-    assert any(fits("wave-plan", plan, keyword) for plan in plans)
+    assert [is_valid("wave-plan", plan, None) for plan in plans] == [False] * len(plans)
+    assert any(is_valid("wave-plan", plan, keyword) for plan in plans)
 
 
 def test_the_specification_lists_the_keywords() -> None:
     text = LEDGER_PAGE.read_text(encoding="utf-8")
-    found = re.search(r"The schemas use the keywords (.*?)\.\s", text, re.DOTALL)
+    sentence = re.search(r"The schemas use the keywords (.*?)\.\s", text, re.DOTALL)
 
-    assert found is not None
-    assert set(re.findall(r"`([^`]+)`", found[1])) == keywords(read_schema("entry")) | wave_plan_keywords()
+    assert sentence is not None
+    assert set(re.findall(r"`([^`]+)`", sentence[1])) == keywords(read_schema("entry")) | wave_plan_keywords()

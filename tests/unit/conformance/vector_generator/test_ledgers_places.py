@@ -16,25 +16,25 @@ TESTED_KEYWORDS = frozenset(
     "pattern enum minimum maximum minLength maxLength minItems maxItems maxProperties propertyNames dependentRequired"
     " then else".split()
 )
-EXACT = {"digest", "run_id", "time"}
-"""These patterns fix the length of a text."""
+FIXED_LENGTH = {"digest", "run_id", "time"}
+"""Definitions whose pattern fixes the length of a text, so that `maxLength` is redundant."""
 
 Place = tuple[str | int, ...]
 
 
-def places(schema: Any, at: Place = ()) -> Iterator[Place]:
-    """Yield the location of each tested keyword. An `if` only decides and refuses nothing."""
+def places(schema: Any, parent: Place = ()) -> Iterator[Place]:
+    """Yield the location of each tested keyword. An `if` only selects a branch and rejects nothing."""
     if isinstance(schema, list):
         for number, member in enumerate(schema):
-            yield from places(member, (*at, number))
+            yield from places(member, (*parent, number))
     if not isinstance(schema, dict):
         return
-    is_map = bool(at) and at[-1] in ("properties", "$defs")
+    is_map = bool(parent) and parent[-1] in ("properties", "$defs")
     for key, value in schema.items():
         if not is_map and key in TESTED_KEYWORDS:
-            yield (*at, key)
+            yield (*parent, key)
         if is_map or key not in ("if", "enum", "const", "examples", "required", "dependentRequired"):
-            yield from places(value, (*at, key))
+            yield from places(value, (*parent, key))
 
 
 def at_place(schema: Any, place: Place) -> Any:
@@ -53,7 +53,9 @@ def is_redundant(place: Place) -> bool:
     """Numbers above 2^53 - 1 are L103 before L105. Both enums of `mode` refuse a mode that neither lists."""
     *_, owner, keyword = place
     is_line_limit = keyword == "maximum" and at_place(SCHEMA, place) == 2**53 - 1
-    return is_line_limit or (keyword == "maxLength" and owner in EXACT) or (keyword == "enum" and owner == "mode")
+    return (
+        is_line_limit or (keyword == "maxLength" and owner in FIXED_LENGTH) or (keyword == "enum" and owner == "mode")
+    )
 
 
 def refused_entries() -> list[Any]:

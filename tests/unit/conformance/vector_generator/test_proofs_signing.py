@@ -31,7 +31,7 @@ from vector_generator.proofs.signing import KEY, SigningKey
         ),
     ],
 )
-def test_a_signature_equals_the_rfcs(seed: str, public: str, message: str, signature: str) -> None:
+def test_a_signature_equals_the_one_in_the_rfc(seed: str, public: str, message: str, signature: str) -> None:
     key = SigningKey("rfc", bytes.fromhex(seed))
 
     assert (key.public.hex(), key.signature(bytes.fromhex(message)).hex()) == (public, signature)

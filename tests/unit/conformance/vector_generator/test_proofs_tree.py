@@ -61,12 +61,12 @@ def test_every_consistency_path_leads_from_the_older_root_to_the_root() -> None:
 
 
 @pytest.mark.parametrize("path", [inclusion(5, MANY[:7])[:-1], [*inclusion(5, MANY[:7]), MANY[0]]])
-def test_an_inclusion_path_of_another_length_is_broken(path: list[bytes]) -> None:
+def test_an_inclusion_path_of_a_different_length_is_broken(path: list[bytes]) -> None:
     with pytest.raises(BrokenPath):
         root_along(MANY[5], 5, 7, path)
 
 
 @pytest.mark.parametrize("path", [consistency(3, MANY[:7])[:-1], [*consistency(3, MANY[:7]), MANY[0]], []])
-def test_a_consistency_path_of_another_length_is_broken(path: list[bytes]) -> None:
+def test_a_consistency_path_of_a_different_length_is_broken(path: list[bytes]) -> None:
     with pytest.raises(BrokenPath):
         roots_along(3, merkle_root(MANY[:3]), 7, path)

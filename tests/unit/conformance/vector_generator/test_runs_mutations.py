@@ -11,7 +11,7 @@ from vector_generator.vector_files import VECTORS, read_cases, read_set
 FILES = {path: data for path, data in read_set(VECTORS).items() if path.startswith("runs/")}
 CASES = read_cases(FILES)
 WORKFLOW = "bundle/workflow.json"
-PLACED = ("before", "base", "cache")
+RUN_DIRECTORIES = ("before", "base", "cache")
 
 
 def changes(id_: str) -> list[str]:
@@ -22,8 +22,8 @@ def changes(id_: str) -> list[str]:
     changed = {name for name in own.keys() | original.keys() if own.get(name) != original.get(name)}
     folders = {Path(name).parts[0] for name in changed}
     if WORKFLOW in changed:
-        # Another workflow also changes the run directories.
-        folders -= {"bundle", *PLACED}
+        # A different workflow also changes the run directories.
+        folders -= {"bundle", *RUN_DIRECTORIES}
         members.add(changed_part(json.loads(own[WORKFLOW]), json.loads(original[WORKFLOW])))
     return sorted(members | folders)
 
@@ -49,8 +49,8 @@ def changed_part(workflow: Any, origin: Any) -> str:
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict | list):
-        named = value.items() if isinstance(value, dict) else enumerate(value)
-        for name, part in named:
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for name, part in items:
             yield from leaves(part, f"{path}/{name}")
     else:
         yield path, value
@@ -60,7 +60,7 @@ def test_a_derived_vector_has_one_change() -> None:
     derived = [id_ for id_, case in CASES.items() if "derived_from" in case]
 
     assert len(derived) > 100
-    assert {id_: found for id_ in derived if len(found := changes(id_)) != 1} == {}
+    assert {id_: changed for id_ in derived if len(changed := changes(id_)) != 1} == {}
 
 
 def test_a_changed_workflow_differs_in_one_small_part() -> None:
