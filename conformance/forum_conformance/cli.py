@@ -32,16 +32,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _fail(ExitCode.USAGE, str(error))
     except OSError as error:
-        where = f" '{error.filename}'" if error.filename else ""
-        return _fail(ExitCode.USAGE, f"cannot read or write{where}: {error.strerror or error}")
+        path = f" '{error.filename}'" if error.filename else ""
+        return _fail(ExitCode.USAGE, f"cannot read or write{path}: {error.strerror or error}")
     except KeyboardInterrupt:
         return _fail(ExitCode.INTERRUPTED, "interrupted")
     except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(place.filename).name}, line {place.lineno}"
-        sentence = f"internal error: {type(error).__name__} in {where}: {error}"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        location = f"{Path(frame.filename).name}, line {frame.lineno}"
+        description = f"internal error: {type(error).__name__} in {location}: {error}"
         return _fail(
-            ExitCode.DEFECT, f"{sentence}\nThis is a bug in forum-conformance. Please report it with these details."
+            ExitCode.DEFECT, f"{description}\nThis is a bug in forum-conformance. Please report it with these details."
         )
 
 
@@ -62,8 +62,8 @@ def _open_closed_streams() -> None:
     """Redirect closed standard streams to the null device, so that no other file gets their descriptors."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            number = os.open(os.devnull, os.O_RDWR)
-            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False))
+            fd = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(fd, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False))
 
 
 @contextmanager
@@ -71,12 +71,12 @@ def _termination_as_interrupt() -> Iterator[None]:
     """Treat termination like Ctrl-C: leave no processes and no temporary directories behind."""
     # Handlers can be set in the main thread only. Signals ignored on purpose (nohup) stay ignored.
     is_main = threading.current_thread() is threading.main_thread()
-    wanted = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, _interrupt) for number in wanted if is_main}
+    handled = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    previous = {number: signal.signal(number, _interrupt) for number in handled if is_main}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 

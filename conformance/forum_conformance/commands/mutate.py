@@ -159,7 +159,7 @@ def _mutants(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Mutant]
     from forum_conformance.mutation.verifiers import detected_at_levels
 
     per_kind = arguments.each or (None if arguments.limit else _DEFAULT_PER_KIND)
-    selected = mutants(arguments.path, arguments.seed, kinds=arguments.kinds, each=per_kind)
+    selected = mutants(arguments.path, arguments.seed, kinds=arguments.kinds, per_kind=per_kind)
     if arguments.level:
         selected = detected_at_levels(selected, arguments.level, work_dir)
     return islice(selected, arguments.limit)

@@ -13,7 +13,7 @@ _MAX_FAILURE_LENGTH = 200
 
 
 class Progress:
-    """Receives each vector after it was run.
+    """Prints progress. Receives the outcome of each vector.
 
     `mode` is the value of `--progress`, and `results` the stream that receives the results. The `expected_failures` are
     ids that do not count as failures.
@@ -34,7 +34,7 @@ class Progress:
         # If the results go to the same stream, they include each failure in full.
         self._prints_failures = mode != "auto" or results is None or not _is_same(stream, results)
         self._total = total
-        self._forgiven = expected_failures
+        self._expected_failures = expected_failures
         self._finished = 0
         self._failed = 0
 
@@ -63,7 +63,7 @@ class Progress:
         reply = outcome.reply
         # Whether a role is offered is known only after all its vectors were run.
         is_offered = reply is not None and not reply.is_unsupported and not reply.is_not_offered
-        return is_offered and bool(outcome.differences) and outcome.case.id not in self._forgiven
+        return is_offered and bool(outcome.differences) and outcome.case.id not in self._expected_failures
 
     def _clear(self) -> str:
         return "\r\x1b[K" if self._has_status_line else ""
@@ -73,9 +73,9 @@ class Progress:
         self._stream.flush()
 
 
-def _is_same(one: TextIO, other: TextIO) -> bool:
+def _is_same(first: TextIO, second: TextIO) -> bool:
     try:
-        return os.path.sameopenfile(one.fileno(), other.fileno())
+        return os.path.sameopenfile(first.fileno(), second.fileno())
     except (OSError, ValueError):
         return False
 

@@ -131,5 +131,5 @@ def _describe_unsupported(outcome: "VectorOutcome", settings: "Settings") -> tup
     hint = _HINT_LEVELS if outcome.case.role == "verify" and settings.levels is None else None
     if settings.is_served:
         return f"not offered: answers {outcome.case.id} with 'unsupported'", hint
-    hints = [each for each in (hint, _HINT_UNSUPPORTED) if each]
+    hints = [text for text in (hint, _HINT_UNSUPPORTED) if text]
     return f"offered, but answers {outcome.case.id} with 'unsupported'", "; ".join(hints)

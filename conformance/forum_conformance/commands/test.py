@@ -165,7 +165,7 @@ def _expected_failures(path: Path | None, vectors: "Vectors") -> dict[str, str]:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"'{path}' is not UTF-8") from error
-    return read_expected_failures(text, name=str(path), known=vectors.cases)
+    return read_expected_failures(text, name=str(path), known_ids=vectors.cases)
 
 
 def _report(

@@ -72,16 +72,16 @@ class Mutant:
 
 
 def mutants(
-    run_dir: Path, seed: int, limit: int | None = None, *, kinds: str = "*", each: int | None = None
+    run_dir: Path, seed: int, limit: int | None = None, *, kinds: str = "*", per_kind: int | None = None
 ) -> Iterator[Mutant]:
-    """The mutants of a run directory, in turn from each kind: at most `limit` in total and `each` of a kind.
+    """The mutants of a run directory, in turn from each kind: at most `limit` in total and `per_kind` of a kind.
 
     The seed decides which mutants are created, and their order. `kinds` is a pattern such as `archive-*`.
     """
     original = read_original(run_dir)
     selected = kinds_matching(kinds)
     _random(str(seed)).shuffle(selected)
-    sources = [_mutants_of_kind(original, kind, seed, each) for kind in selected]
+    sources = [_mutants_of_kind(original, kind, seed, per_kind) for kind in selected]
     return islice(_round_robin(sources), limit)
 
 
@@ -104,11 +104,11 @@ def _round_robin(sources: list[Iterator[Mutant]]) -> Iterator[Mutant]:
         sources = remaining
 
 
-def _mutants_of_kind(original: Original, kind: str, seed: int, each: int | None) -> Iterator[Mutant]:
+def _mutants_of_kind(original: Original, kind: str, seed: int, per_kind: int | None) -> Iterator[Mutant]:
     random = _random(f"{seed} {kind}")
     changes = list(KINDS[kind](original, random))
     random.shuffle(changes)
-    return islice(_number_mutants(original, kind, changes), each)
+    return islice(_number_mutants(original, kind, changes), per_kind)
 
 
 def _number_mutants(original: Original, kind: str, changes: list[Change]) -> Iterator[Mutant]:

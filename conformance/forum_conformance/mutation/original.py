@@ -71,10 +71,10 @@ class Original:
     def _lines(self, draft: Draft) -> list[bytes]:
         lines: list[bytes] = []
         leaves: list[bytes] = []
-        known = {id(entry): line for entry, line in zip(self.entries, self.lines, strict=True)}
+        original_lines = {id(entry): line for entry, line in zip(self.entries, self.lines, strict=True)}
         for seq, entry in enumerate(draft.entries):
             prev = leaves[-1].hex() if leaves else "0" * 64
-            line = known.get(id(entry), b"")
+            line = original_lines.get(id(entry), b"")
             if entry["kind"] == "run.sealed" and isinstance(entry["data"], dict) and not draft.keeps_roots:
                 entry = {**entry, "data": {**entry["data"], "root": merkle_root(leaves).hex()}}
                 line = b""
@@ -89,14 +89,14 @@ class Original:
         return lines
 
     def _members(self, draft: Draft) -> list[Member]:
-        known = {member.digest: member for member in [*self.members, *draft.bodies]}
+        members = {member.digest: member for member in [*self.members, *draft.bodies]}
         digests = [
             body["digest"]
             for entry in draft.entries
             if isinstance(entry.get("bodies"), dict)
             for _, body in sorted(entry["bodies"].items())
         ]
-        return [known[digest] for digest in dict.fromkeys(digests) if digest in known]
+        return [members[digest] for digest in dict.fromkeys(digests) if digest in members]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,11 +39,11 @@ def check(request: Request) -> Answer:
     evidence = evidence_of(request)
     try:
         proof = read_proof(Path(request["input"]).read_bytes())
-        own = own_checkpoint(proof)
-        require_agreement(proof, own)
+        embedded = embedded_checkpoint(proof)
+        require_agreement(proof, embedded)
     except MalformedProof as error:
         return Answer("invalid", ("L601",), message=str(error))
-    codes = set(_evidence_codes(claims_of(proof), own, evidence.checkpoint, evidence.pin, evidence.key))
+    codes = set(_evidence_codes(claims_of(proof), embedded, evidence.checkpoint, evidence.pin, evidence.key))
     if not leads_to_root(proof):
         codes.add("L602")
     return Answer("invalid" if codes else "valid", tuple(sorted(codes)))
@@ -61,15 +61,15 @@ def read_proof(data: bytes) -> Proof:
     return {name: int(value) if isinstance(value, float) else value for name, value in proof.items()}
 
 
-def own_checkpoint(proof: Proof) -> Checkpoint:
+def embedded_checkpoint(proof: Proof) -> Checkpoint:
     try:
         return read_checkpoint(proof["checkpoint"].encode("utf-8"))
     except ValueError as error:
         raise MalformedProof(f"its checkpoint is malformed: {error}") from error
 
 
-def require_agreement(proof: Proof, own: Checkpoint) -> None:
-    if (own.run, own.size, own.root.hex()) != (proof["run"], proof["size"], proof["root"]):
+def require_agreement(proof: Proof, embedded: Checkpoint) -> None:
+    if (embedded.run, embedded.size, embedded.root.hex()) != (proof["run"], proof["size"], proof["root"]):
         raise MalformedProof("its run, size and root differ from its checkpoint")
     if proof["proof"] == "inclusion":
         _require_entry(proof)
@@ -93,6 +93,7 @@ def _require_entry(proof: Proof) -> None:
 
 
 def leads_to_root(proof: Proof) -> bool:
+    """Whether the path leads to the root of the proof."""
     path = [bytes.fromhex(text) for text in proof["path"]]
     root = bytes.fromhex(proof["root"])
     try:
@@ -115,7 +116,7 @@ def claims_of(proof: Proof) -> Claims:
 
 
 def _evidence_codes(
-    claims: Claims, own: Checkpoint, checkpoint: bytes | None, pin: Checkpoint | None, key: PublicKey | None
+    claims: Claims, embedded: Checkpoint, checkpoint: bytes | None, pin: Checkpoint | None, key: PublicKey | None
 ) -> Iterator[str]:
     """The findings that follow from the reader's evidence.
 
@@ -126,20 +127,20 @@ def _evidence_codes(
             yield from _compare(claims, read_checkpoint(checkpoint), key, "L508", "L509")
         except MalformedCheckpoint:
             yield "L506"
-    elif key and not own.is_signed_by(key):
+    elif key and not embedded.is_signed_by(key):
         yield "L510"
     if pin is not None:
         yield from _compare(claims, pin, None, "L512", "L513")
 
 
 def _compare(
-    claims: Claims, known: Checkpoint, key: PublicKey | None, too_large: str, other_root: str
+    claims: Claims, trusted: Checkpoint, key: PublicKey | None, too_large: str, other_root: str
 ) -> Iterator[str]:
-    if key and not known.is_signed_by(key):
+    if key and not trusted.is_signed_by(key):
         yield "L510"
-    elif known.run != claims.run:
+    elif trusted.run != claims.run:
         yield "L507"
-    elif known.size > claims.size:
+    elif trusted.size > claims.size:
         yield too_large
-    elif claims.roots.get(known.size) != known.root:
+    elif claims.roots.get(trusted.size) != trusted.root:
         yield other_root

@@ -53,7 +53,8 @@ def result_document(result: Result, suite_run: SuiteRun) -> dict[str, Any]:
         "state": result.state.value,
         "reason": result.reason,
         "differences": [
-            {"place": each.place, "expected": each.expected, "came": each.actual} for each in result.outcome.differences
+            {"place": difference.place, "expected": difference.expected, "came": difference.actual}
+            for difference in result.outcome.differences
         ]
         if result.state is not State.NOT_OFFERED
         else [],

@@ -15,13 +15,13 @@ def expected_failures_text(results: Sequence[Result], reasons: Mapping[str, str]
     added.
     """
     passed = {result.case.id for result in results if result.state is State.UNEXPECTED_PASS}
-    kept = {id_: reason for id_, reason in reasons.items() if id_ not in passed}
+    still_listed = {id_: reason for id_, reason in reasons.items() if id_ not in passed}
     failed = {
         result.case.id: _reason(result)
         for result in results
         if result.state in (State.FAILED, State.UNSUPPORTED) and not result.outcome.is_abandoned
     }
-    return "".join(f"{id_}: {reason}\n" for id_, reason in sorted({**kept, **failed}.items()))
+    return "".join(f"{id_}: {reason}\n" for id_, reason in sorted({**still_listed, **failed}.items()))
 
 
 def _reason(result: Result) -> str:

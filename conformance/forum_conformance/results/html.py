@@ -79,7 +79,9 @@ def _details(result: Result, suite_run: SuiteRun) -> Iterator[str]:
         yield _item("Expected to fail", result.reason)
     for difference in result.outcome.differences if result.state is not State.NOT_OFFERED else ():
         yield _item("Differs", f"{difference.place}\nexpected {difference.expected}\ngot      {difference.actual}")
-    yield _item("Required by", "\n".join(f"{each}, {spec_page(each)}" for each in case.requirements))
+    yield _item(
+        "Required by", "\n".join(f"{requirement}, {spec_page(requirement)}" for requirement in case.requirements)
+    )
     if reply and reply.stderr.strip():
         yield _item("Standard error", reply.stderr)
     yield _item("Run again", suite_run.rerun_command(result))

@@ -1,4 +1,4 @@
-"""The style and the script of the page."""
+"""The style sheet and the script of the HTML report."""
 
 STYLE = """\
 :root { color-scheme: light dark; --line: #ccc; --faint: #666; --good: #1a7f37; --bad: #cf222e; --known: #9a6700; }
@@ -36,14 +36,14 @@ const search = document.querySelector("#search");
 let state = "";
 const show = () => {
   const text = search.value.toLowerCase();
-  for (const each of document.querySelectorAll("#results > details")) {
-    const isOfState = state === "" || each.dataset.state === state;
-    each.hidden = !isOfState || !each.querySelector("summary").textContent.toLowerCase().includes(text);
+  for (const result of document.querySelectorAll("#results > details")) {
+    const hasState = state === "" || result.dataset.state === state;
+    result.hidden = !hasState || !result.querySelector("summary").textContent.toLowerCase().includes(text);
   }
 };
 for (const button of buttons) {
   button.addEventListener("click", () => {
-    for (const each of buttons) each.setAttribute("aria-pressed", String(each === button));
+    for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
     state = button.dataset.state;
     show();
   });

@@ -64,7 +64,7 @@ def _is_item(run: Run, unit: Unit, expansion: Expansion, entry: Entry) -> bool:
 
 def answer_given(run: Run, entry: Entry) -> None:
     name = entry["data"]["output"]
-    require(name not in run.answered, "L425", f"the answer '{name}' was already given")
+    require(name not in run.answered_outputs, "L425", f"the answer '{name}' was already given")
     value = run.plan.outputs[name]
     tasks = set(sources(value))
     for task in sorted(tasks):
@@ -74,4 +74,4 @@ def answer_given(run: Run, entry: Entry) -> None:
     is_expected_value = values.is_value(run, value, bodies_of(entry)["value"])
     require(is_expected_value, "L425", f"the answer '{name}' is not the value of its source")
     require_cause(entry, last_ending(run, tasks), "the end of the task that the answer comes from")
-    run.answered.add(name)
+    run.answered_outputs.add(name)

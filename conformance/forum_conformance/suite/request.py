@@ -29,18 +29,18 @@ def own_members(case: Case, levels: frozenset[int] | None) -> dict[str, Any]:
 
 def requested_levels(case: Case, levels: frozenset[int]) -> frozenset[int]:
     """Those of `levels` that the vector allows, and the levels that are always checked."""
-    own = frozenset(case.request.get("levels", range(1, 6)))
+    vector_levels = frozenset(case.request.get("levels", range(1, 6)))
     is_bare = case.request["input"] in case.files
-    return ALWAYS_CHECKED | (levels & own & (_BARE_LEDGER_LEVELS if is_bare else own))
+    return ALWAYS_CHECKED | (levels & vector_levels & (_BARE_LEDGER_LEVELS if is_bare else vector_levels))
 
 
 def request_for(
     case: Case, members: Mapping[str, Any], *, folder: PurePath, output: PurePath | None = None
 ) -> dict[str, Any]:
     """The whole request. `folder` contains the vector's files; `output` is the path for the result."""
-    own = {name: str(folder / value) if name in PATH_MEMBERS else value for name, value in members.items()}
+    with_paths = {name: str(folder / value) if name in PATH_MEMBERS else value for name, value in members.items()}
     output_member = {"output": str(output)} if writes_output(case) else {}
-    return {"protocol": PROTOCOL, "id": case.id, "role": case.role, **own, **output_member}
+    return {"protocol": PROTOCOL, "id": case.id, "role": case.role, **with_paths, **output_member}
 
 
 def writes_output(case: Case) -> bool:

@@ -101,9 +101,9 @@ def _visible_files(case: Case) -> list[str]:
 
     A file that the request names is visible in any case.
     """
-    named = [case.request[member] for member in PATH_MEMBERS if member in case.request]
+    requested = [case.request[member] for member in PATH_MEMBERS if member in case.request]
     hidden = [path for path in (case.expected.get("output"), case.initial_run) if path is not None]
-    return [name for name in case.files if name != CASE and (_is_in(name, named) or not _is_in(name, hidden))]
+    return [name for name in case.files if name != CASE and (_is_in(name, requested) or not _is_in(name, hidden))]
 
 
 def _is_in(name: str, paths: list[str]) -> bool:

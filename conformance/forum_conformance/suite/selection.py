@@ -69,12 +69,12 @@ def _select_by_requirement(
 
     `options` are the options that reduced `all_cases` to `selected`.
     """
-    known = {id_ for case in all_cases for id_ in case.requirements}
+    known_ids = {id_ for case in all_cases for id_ in case.requirements}
     matching: set[str] = set()
     for text in texts:
-        ids = {id_ for id_ in known if fnmatchcase(id_, text)}
+        ids = {id_ for id_ in known_ids if fnmatchcase(id_, text)}
         if not ids:
-            raise NothingSelected(_unknown_requirement_message(text, known))
+            raise NothingSelected(_unknown_requirement_message(text, known_ids))
         if not any(ids.intersection(case.requirements) for case in selected):
             excluded = [case for case in all_cases if ids.intersection(case.requirements)]
             raise NothingSelected(
@@ -85,11 +85,11 @@ def _select_by_requirement(
     return [case for case in selected if matching.intersection(case.requirements)]
 
 
-def _unknown_requirement_message(text: str, known: Collection[str]) -> str:
+def _unknown_requirement_message(text: str, known_ids: Collection[str]) -> str:
     if not text:
         return "a requirement is empty; omit --requirement to select all"
-    patterns = {f"{id_.rpartition('-')[0]}-*" for id_ in known}
-    suggestions = get_close_matches(text.upper(), sorted({*known, *patterns}), n=1, cutoff=_MIN_SIMILARITY)
+    patterns = {f"{id_.rpartition('-')[0]}-*" for id_ in known_ids}
+    suggestions = get_close_matches(text.upper(), sorted({*known_ids, *patterns}), n=1, cutoff=_MIN_SIMILARITY)
     message = f"no vector names the requirement '{text}'" + (
         f"; did you mean '{suggestions[0]}'?" if suggestions else ""
     )

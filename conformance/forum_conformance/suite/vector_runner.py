@@ -35,7 +35,7 @@ class VectorRunner:
                 differences = tuple(self._differences(case, expected, reply, copy))
         except OSError as error:
             # Programs may do anything to directories, including those of other programs.
-            problem = Difference("the suite's own folders", "left alone", f"unusable: {error.strerror or error}")
+            problem = Difference("the suite's own directories", "unchanged", f"unusable: {error.strerror or error}")
             return VectorOutcome(case, members, expected, Reply(None, problem, None, 0, ""), (problem,))
         return VectorOutcome(case, members, expected, reply, differences)
 

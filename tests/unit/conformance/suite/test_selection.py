@@ -156,7 +156,7 @@ def test_an_empty_requirement_is_an_error() -> None:
 
 
 def reasons(text: str) -> dict[str, str]:
-    return read_expected_failures(text, name="xfail.txt", known={"ledger/cut", "proofs/cut"})
+    return read_expected_failures(text, name="xfail.txt", known_ids={"ledger/cut", "proofs/cut"})
 
 
 def test_each_expected_failure_has_a_reason() -> None:

@@ -41,7 +41,7 @@ def test_a_proof_is_one_document(actual: bytes, problem: str) -> None:
 
 def test_a_leading_byte_order_mark_is_ignored() -> None:
     reasons = read_expected_failures(
-        "\ufeffa/a: reason\r\na/b: other reason\r\n", name="known.txt", known={"a/a", "a/b"}
+        "\ufeffa/a: reason\r\na/b: other reason\r\n", name="known.txt", known_ids={"a/a", "a/b"}
     )
 
     assert reasons == {"a/a": "reason", "a/b": "other reason"}
@@ -49,7 +49,7 @@ def test_a_leading_byte_order_mark_is_ignored() -> None:
 
 def test_a_byte_order_mark_elsewhere_is_part_of_the_id() -> None:
     with pytest.raises(BadExpectation, match=r"known\.txt:2: no such vector: '\ufeffa/b'"):
-        read_expected_failures("a/a: reason\n\ufeffa/b: reason\n", name="known.txt", known={"a/a", "a/b"})
+        read_expected_failures("a/a: reason\n\ufeffa/b: reason\n", name="known.txt", known_ids={"a/a", "a/b"})
 
 
 @pytest.mark.parametrize(
