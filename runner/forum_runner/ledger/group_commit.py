@@ -60,7 +60,7 @@ class GroupCommit:
                 committed.set_result(None)
             else:
                 committed.set_exception(error)
-        # After the woken appenders: their next entries then share one commit.
+        # Runs after the coroutines that wake up here, so that their next entries share one commit.
         commit.get_loop().call_soon(self._commit_next)
 
     def _commit_next(self) -> None:

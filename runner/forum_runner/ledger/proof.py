@@ -106,7 +106,7 @@ def read_proof(data: bytes) -> tuple[Proof, Note]:
     document = _parse(data)
     checkpoint, note = _checkpoint(document)
     path = tuple(bytes.fromhex(node) for node in document["path"])
-    # JSON Schema accepts 3.0 as an integer.
+    # JSON Schema accepts 3.0 as an integer, so integers are converted.
     if document["proof"] == "inclusion":
         seq = int(document["seq"])
         _refuse_if(seq >= checkpoint.size, f"its seq is {seq}, but the size of its checkpoint is {checkpoint.size}")
@@ -124,7 +124,7 @@ def _refuse_if(is_wrong: bool, reason: str) -> None:
 def _parse(data: bytes) -> dict[str, Any]:
     try:
         document: dict[str, Any] = orjson.loads(data)
-        # orjson accepts duplicate keys.
+        # orjson accepts duplicate keys, so a second parser looks for them.
         read_json_text(data.decode())
     except RepeatedKeyError as error:
         raise MalformedProofError(visible(f"duplicate key '{error.key[:_MAX_REASON_LENGTH]}'")) from error
@@ -154,7 +154,7 @@ def _line(document: Mapping[str, Any]) -> bytes:
     except Violation as violation:
         raise MalformedProofError(f"its entry is malformed: {violation}") from violation
     run, seq = entry.get("run"), entry.get("seq")
-    # In Python, True equals 1.
+    # A boolean is not a seq, although `True == 1`.
     is_different = isinstance(seq, bool) or (run, seq) != (document["run"], document["seq"])
     _refuse_if(is_different, "its run or seq differs from its entry")
     return line

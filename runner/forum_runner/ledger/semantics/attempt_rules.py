@@ -55,7 +55,7 @@ def _check_agent(run: CheckedRun, unit: CheckedUnit, data: TaskStarted) -> str:
 def task_finished(run: CheckedRun, entry: Entry[TaskFinished]) -> None:
     data = entry.data
     unit = run.unit(data.task)
-    call = _open_attempt(unit, data)
+    call = _open_call(unit, data.attempt)
     if call.is_orphan:
         raise Violation("L408", f"attempt {data.attempt} of '{unit.name}' ends, but its process was lost")
     check_cause(entry, call.seq, "the start of the attempt")
@@ -70,17 +70,19 @@ def task_finished(run: CheckedRun, entry: Entry[TaskFinished]) -> None:
 
 def task_lost(run: CheckedRun, entry: Entry[TaskLost]) -> None:
     unit = run.unit(entry.data.task)
-    call = _open_attempt(unit, entry.data)
+    call = _open_call(unit, entry.data.attempt)
     check_cause(entry, call.seq, "the start of the attempt")
     run.close_call(unit, call, None)
     unit.closed_seq = entry.seq
     unit.attempts_at_step -= 1
 
 
-def _open_attempt(unit: CheckedUnit, data: TaskFinished | TaskLost) -> CheckedCall:
+def _open_call(unit: CheckedUnit, attempt: int, check: int | None = None) -> CheckedCall:
+    """The open call for an attempt, or for one of its checks."""
     call = unit.call
-    if call is None or call.check is not None or call.attempt != data.attempt:
-        raise Violation("L408", f"attempt {data.attempt} of '{unit.name}' ends, but is not open")
+    if call is None or (call.attempt, call.check) != (attempt, check):
+        what = f"attempt {attempt}" if check is None else f"check {check} of attempt {attempt}"
+        raise Violation("L408", f"{what} of '{unit.name}' ends, but is not open")
     return call
 
 
@@ -113,7 +115,7 @@ def verdict_given(run: CheckedRun, entry: Entry[VerdictGiven]) -> None:
         _due_check(unit, data)
         check_cause(entry, unit.closed_seq, "the end of the attempt that it checks")
     else:
-        call = _open_check(unit, data)
+        call = _open_call(unit, data.attempt, data.check)
         if call.by != data.by or call.is_orphan:
             raise Violation("L408", f"check {data.check} of '{unit.name}' was not requested from this {data.by}")
         check_cause(entry, call.seq, "which requested the verdict")
@@ -125,8 +127,9 @@ def verdict_given(run: CheckedRun, entry: Entry[VerdictGiven]) -> None:
 
 
 def verdict_lost(run: CheckedRun, entry: Entry[VerdictLost]) -> None:
-    unit = _unit_with_check(run, entry.data)
-    call = _open_check(unit, entry.data)
+    data = entry.data
+    unit = _unit_with_check(run, data)
+    call = _open_call(unit, data.attempt, data.check)
     check_cause(entry, call.seq, "which requested the verdict")
     run.close_call(unit, call, None)
 
@@ -152,13 +155,6 @@ def _due_check(unit: CheckedUnit, data: VerdictAsked | VerdictGiven) -> Check:
     if not is_due:
         raise Violation("L415", f"check {data.check} of attempt {data.attempt} of '{unit.name}' is not due")
     return check
-
-
-def _open_check(unit: CheckedUnit, data: VerdictGiven | VerdictLost) -> CheckedCall:
-    call = unit.call
-    if call is None or call.check != data.check or call.attempt != data.attempt:
-        raise Violation("L408", f"check {data.check} of '{unit.name}' ends, but was not requested")
-    return call
 
 
 def escalation_raised(run: CheckedRun, entry: Entry[EscalationRaised]) -> None:

@@ -60,7 +60,7 @@ def check_cause(entry: AnyEntry, seq: int | None, what: str) -> None:
 
 
 def last_end(run: CheckedRun, tasks: Iterable[str]) -> int | None:
-    """The seq of the last end of one of the tasks."""
+    """The seq of the entry that ended the last of these tasks; None if there are no tasks."""
     return max((run.ends[task].seq for task in tasks), default=None)
 
 
@@ -104,14 +104,14 @@ def edge_delivered(run: CheckedRun, entry: Entry[EdgeDelivered]) -> None:
     if value is None:
         expansion = run.expansions[unit.task.id]
         check_cause(entry, expansion.seq, f"which expanded '{unit.task.id}'")
-        is_right = expansion.items is None or has_digest(run, body, expansion.items[unit.index or 0])
+        is_expected = expansion.items is None or has_digest(run, body, expansion.items[unit.index or 0])
     else:
         tasks = list(value.tasks())
         check_ended(run, unit.name, tasks)
         check_passed(run, unit.name, tasks)
         check_cause(entry, last_end(run, tasks), "the end of the task that the value comes from")
-        is_right = is_value(run, value, body)
-    if not is_right:
+        is_expected = is_value(run, value, body)
+    if not is_expected:
         raise Violation("L407", f"the value delivered to '{unit.name}' as '{name}' is not the upstream's output")
     unit.delivered = unit.delivered or set()
     unit.delivered.add(name)

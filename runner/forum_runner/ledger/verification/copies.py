@@ -46,7 +46,7 @@ class Copies:
     def check(
         self, directory: Path, index: BodyIndex, bodies: BodyReader, findings: LedgerFindings, *, is_sealed: bool
     ) -> None:
-        """Adds a finding for each file that is missing, wrong, not redacted, or not an output of the run."""
+        """Adds a finding for each copy that is missing, wrong or should be redacted, and for each unknown output."""
         for file, (seq, body) in self._copies.items():
             path = directory / file
             digest = bytes.fromhex(body.digest)
