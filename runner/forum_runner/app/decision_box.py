@@ -18,7 +18,7 @@ import orjson
 
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Decided
-from forum_runner.ledger.entry_schema import fits
+from forum_runner.ledger.entry_values import Actor, fits
 from forum_runner.ledger.files import is_being_written
 from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.ledger.run_reader import read_entries
@@ -84,7 +84,7 @@ def _read(path: Path) -> Decided | None:
         texts = {name: text.encode() for name, text in document.pop("texts").items()}
         decided = Decided(**document, texts=texts)
         is_valid = all(isinstance(member, str) for member in document.values()) and decided.decision in _DECISIONS
-        is_by_person = is_valid and decided.actor.startswith("person:") and fits("actor", decided.actor)
+        is_by_person = is_valid and decided.actor.startswith("person:") and fits(decided.actor, Actor)
         return decided if is_by_person and texts.keys() <= _TEXT_NAMES else None
     return None
 

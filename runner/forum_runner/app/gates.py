@@ -16,7 +16,7 @@ from forum_runner.execute.secrets import Scrubber
 from forum_runner.history.read_history import read_history
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.body import Body
-from forum_runner.ledger.clock import read_time, wall_clock
+from forum_runner.ledger.clock import parse_time, wall_clock
 from forum_runner.ledger.files import LedgerBusyError, is_being_written
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.recognition import run_directory
@@ -160,8 +160,8 @@ def _find_gate(directory: Path, task: str, context: RunContext) -> PendingGate:
 def _pending_gates(directory: Path, history: RunHistory, context: RunContext) -> tuple[PendingGate, ...]:
     # The clock of a deterministic run stops with its last entry.
     is_deterministic = history.opened is not None and history.opened.data.get("mode") == DETERMINISTIC
-    now_us = read_time(history.last.at) if is_deterministic and history.last is not None else wall_clock()
+    now_us = parse_time(history.last.at) if is_deterministic and history.last is not None else wall_clock()
     return tuple(
-        replace(gate, is_expired=gate.deadline is not None and read_time(gate.deadline) <= now_us)
+        replace(gate, is_expired=gate.deadline is not None and parse_time(gate.deadline) <= now_us)
         for gate in read_pending_gates(directory, history, context)
     )

@@ -28,7 +28,7 @@ from forum_runner.execute.machine import Context, Machine, Outcome
 from forum_runner.execute.resume import RunStart, StateRestorer, describe_resume
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.ledger.files import Durability
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.run_reader import read_entries
@@ -150,7 +150,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
 
 def _observed_entries(directory: Path) -> Iterator[ObservedEntry]:
     for entry in read_entries(directory):
-        yield entry.seq, read_time(entry.at), entry.kind, entry.data
+        yield entry.seq, parse_time(entry.at), entry.kind, entry.data
 
 
 def _mode(prepared: PreparedRun, is_deterministic: bool) -> _Mode:

@@ -10,7 +10,7 @@ from typing import Any
 from forum_runner.history.task_history import GateHistory, RecordedDecision, TaskHistory, TruncatedInput
 from forum_runner.history.usage import UsageTotals
 from forum_runner.history.working_time import WorkingTime, elapsed_us
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.ledger.read_entry import MAINTENANCE_KINDS, SEAL, ReadEntry, amount, is_import, part, text
 from forum_runner.wave_plan.unit_id import task_of_unit
 
@@ -112,7 +112,7 @@ class RunHistory:
         if self.end is None or self.seal is not None or self.working_time.idle_since is not None:
             return self.active_us
         try:
-            return self.active_us + max(0, now_us - read_time(self.end.at))
+            return self.active_us + max(0, now_us - parse_time(self.end.at))
         except ValueError:
             return self.active_us
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.ledger.read_entry import MAINTENANCE_KINDS, ReadEntry
 
 _RESUMED = "run.resumed"
@@ -40,6 +40,6 @@ class WorkingTime:
 def elapsed_us(first: str, last: str) -> int | None:
     """The microseconds between two times of a ledger; None if one of them is not a time."""
     try:
-        return max(0, read_time(last) - read_time(first))
+        return max(0, parse_time(last) - parse_time(first))
     except ValueError:
         return None

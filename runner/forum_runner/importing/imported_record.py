@@ -9,7 +9,7 @@ from typing import Any
 
 from forum_runner.canonical import MAX_INTEGER
 from forum_runner.ledger.body import TEXT, Body
-from forum_runner.ledger.clock import written_time
+from forum_runner.ledger.clock import format_time
 
 _MAX_FACT_LENGTH = 256
 _MICRO = 1_000_000
@@ -49,7 +49,7 @@ def format_seconds(seconds: float) -> str | None:
 
 
 def format_microseconds(moment_us: int) -> str | None:
-    return written_time(moment_us) if 0 <= moment_us <= _MAX_TIME_US else None
+    return format_time(moment_us) if 0 <= moment_us <= _MAX_TIME_US else None
 
 
 def micro_usd(dollars: Any) -> int | None:

@@ -15,15 +15,15 @@ BLOCK = 512
 END = bytes(2 * BLOCK)
 MAX_BODY_BYTES = 8**11 - 1
 SALT_BYTES = 32
-# A larger part of a member is written without a copy.
+# If the bodies of a commit are larger, they are written without a copy.
 LARGE_BYTES = 1 << 20
 
 _SALT_TAG = b"forum:salted:v1\n"
-_CHUNK = 1 << 20
+_CHUNK_BYTES = 1 << 20
 _NAME_BYTES = 100
 _SIZE = slice(124, 135)
 _OCTAL = frozenset(b"01234567")
-# Mode, owner and group before the size; the time after it; type, version and device numbers after the checksum.
+# The fixed fields: mode, owner and group; the end of the size, and the time; the type, version and device numbers.
 _BEFORE_SIZE = b"0000644\0" + 2 * b"0000000\0"
 _AFTER_SIZE = b"\0" + b"00000000000\0"
 _AFTER_SUM = b"0" + bytes(100) + b"ustar\x0000" + bytes(64) + 2 * b"0000000\0" + bytes(167)
@@ -31,15 +31,16 @@ _AFTER_SUM = b"0" + bytes(100) + b"ustar\x0000" + bytes(64) + 2 * b"0000000\0" +
 _FIXED_SUM = sum(_BEFORE_SIZE + _AFTER_SIZE + 8 * b" " + _AFTER_SUM)
 
 
-def commitment(salted: bytes, *more: bytes) -> str:
-    """The digest of a salted body: of its salt and its bytes, in one or more parts."""
-    hasher = hashlib.sha256(_SALT_TAG + salted)
+def commitment(first: bytes, *more: bytes) -> str:
+    """The digest of a salted body. The parts are its salt, followed by its bytes."""
+    hasher = hashlib.sha256(_SALT_TAG + first)
     for part in more:
         hasher.update(part)
     return hasher.hexdigest()
 
 
 def header(name: bytes, size: int) -> bytes:
+    """The header of a member."""
     octal = b"%011o" % size
     checksum = _FIXED_SUM + sum(name) + sum(octal)
     padded = name.ljust(_NAME_BYTES, b"\0")
@@ -47,18 +48,19 @@ def header(name: bytes, size: int) -> bytes:
 
 
 def padding(size: int) -> int:
+    """The number of zeros after content of this size."""
     return -size % BLOCK
 
 
 def member_parts(digest: str, salt: bytes, data: bytes) -> tuple[bytes, bytes, bytes]:
-    """Header and salt; the bytes of the body, without a copy; and the padding. The salt of a plain body is empty."""
+    """A member in three parts: header and salt; `data` itself, not a copy; padding. A plain body has an empty salt."""
     size = len(salt) + len(data)
     head = header(f"{SALTED if salt else PLAIN}/{digest}".encode(), size)
     return head + salt if salt else head, data, bytes(-size % BLOCK)
 
 
 def parse_header(head: bytes) -> tuple[bytes, int] | None:
-    """The name and the size in a header; None if the header has another form."""
+    """The name and the size in a header; None if the header is not in the fixed form."""
     name = head[:_NAME_BYTES].partition(b"\0")[0]
     digits = head[_SIZE]
     if len(head) != BLOCK or not _OCTAL.issuperset(digits):
@@ -69,7 +71,10 @@ def parse_header(head: bytes) -> tuple[bytes, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member as found. `digest` is the digest of its content; in the folder of salted bodies, the commitment."""
+    """A member of the archive. Its name is a folder and `named_digest`; `digest` is computed from its content.
+
+    `is_zero` is True if the content is all zeros, as in a redacted body.
+    """
 
     name: str
     digest: str
@@ -82,7 +87,7 @@ class Member:
         return self.name.partition("/")[0]
 
     @property
-    def named(self) -> str:
+    def named_digest(self) -> str:
         return self.name.partition("/")[2]
 
     @property
@@ -91,37 +96,40 @@ class Member:
 
 
 class Archive:
-    """Reads the members of an archive in order. Afterwards `end` is the offset after the last one."""
+    """Reads the members of an archive in order. Afterwards, `end` is the offset after the last one.
+
+    `has_end_marker` is True if the archive is complete, and `is_torn` if other bytes follow the last member.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self.end = 0
-        self.is_ended = False
+        self.has_end_marker = False
         self.is_torn = False
 
     def members(self) -> Iterator[Member]:
-        while (found := self._member(head := self._stream.read(BLOCK))) is not None:
-            self.end = found.end
-            yield found
-        # After the last member: the end of the archive, the end of the file, or other bytes.
+        while (member := self._member(head := self._stream.read(BLOCK))) is not None:
+            self.end = member.end
+            yield member
         rest = self._stream.read(BLOCK + 1) if len(head) == BLOCK else b""
-        self.is_ended = head + rest == END
-        self.is_torn = bool(head) and not self.is_ended
+        self.has_end_marker = head + rest == END
+        self.is_torn = bool(head) and not self.has_end_marker
 
     def _member(self, head: bytes) -> Member | None:
+        """The member with this header; None if it is malformed."""
         parsed = parse_header(head)
         if parsed is None:
             return None
         name, size = parsed[0].decode("latin-1"), parsed[1]
         hasher = hashlib.sha256(_SALT_TAG if name.startswith(f"{SALTED}/") else b"")
-        left, is_zero = size, True
-        while left:
-            chunk = self._stream.read(min(_CHUNK, left))
+        unread, is_zero = size, True
+        while unread:
+            chunk = self._stream.read(min(_CHUNK_BYTES, unread))
             if not chunk:
                 return None
             hasher.update(chunk)
             is_zero = is_zero and chunk.count(0) == len(chunk)
-            left -= len(chunk)
+            unread -= len(chunk)
         if self._stream.read(padding(size)) != bytes(padding(size)):
             return None
         return Member(name, hasher.hexdigest(), self.end, size, is_zero)

@@ -20,7 +20,7 @@ _MAX_BYTES = MAX_BODY_BYTES - SALT_BYTES
 
 
 class Body(NamedTuple):
-    """The digest of a sensitive body is salted, so that nobody can guess a short body from it."""
+    """A body to record. If it is sensitive, its digest is salted, so that a short body cannot be guessed from it."""
 
     data: bytes
     type: str = "application/octet-stream"
@@ -38,22 +38,21 @@ class Body(NamedTuple):
         return cls(canonical(value), JSON, is_sensitive)
 
 
-# The digest of a body, its salt (empty for a plain body), and the reference to it in an entry.
-StoredBody = tuple[bytes, bytes, dict[str, Any]]
+def digest_body(body: Body, draw_salt: Salt, redacted: Container[bytes]) -> tuple[bytes, bytes, dict[str, Any]]:
+    """The digest of a body, its salt (empty for a plain body), and the reference to it in an entry.
 
-
-def store(body: Body, draw_salt: Salt, redacted: Container[bytes]) -> StoredBody:
-    """A redacted digest is never used again: the same bytes get a salt, and so another digest."""
+    A redacted digest is never used again: the same bytes get a salt, and so a different digest.
+    """
     if not isinstance(body, Body):
-        raise UsageError(f"a body must be made by Body, Body.text or Body.json, not {type(body).__name__}")
+        raise UsageError(f"a body must be made by Body, Body.text or Body.json; this is a {type(body).__name__}")
     data, media_type, is_sensitive = body
     if len(data) > _MAX_BYTES:
-        raise UsageError(f"a body has at most {_MAX_BYTES:,} bytes")
+        raise UsageError(f"the body has {len(data):,} bytes; the maximum is {_MAX_BYTES:,}")
     digest, salt = b"" if is_sensitive else sha256(data).digest(), b""
     if is_sensitive or digest in redacted:
         salt = draw_salt()
         if len(salt) != SALT_BYTES:
-            raise ValueError(f"a salt has {SALT_BYTES} bytes")
+            raise ValueError(f"the salt has {len(salt)} bytes, not {SALT_BYTES}")
         digest = bytes.fromhex(commitment(salt, data))
     reference = {"bytes": len(data), "digest": digest.hex(), "type": media_type}
     if salt:
@@ -64,7 +63,7 @@ def store(body: Body, draw_salt: Salt, redacted: Container[bytes]) -> StoredBody
 def read_json(data: bytes) -> Any:
     """The value of a JSON body. Raises a ValueError or a CanonicalError if the bytes are not its RFC 8785 form.
 
-    orjson would read an integer beyond 64 bits as a float, and so hide that it has no canonical form.
+    It does not use orjson, which would read an integer beyond 64 bits as a float, and hide that it is out of range.
     """
     value = json.loads(data.decode())
     if canonical(value) != data:
@@ -73,5 +72,5 @@ def read_json(data: bytes) -> Any:
 
 
 def copy_name(output: str, type_: str) -> str:
-    """The file name of an output in `outputs/`."""
+    """The file name of the copy of an output in `outputs/`."""
     return output + _SUFFIXES.get(type_, ".bin")

@@ -1,4 +1,4 @@
-"""Times of entries: microseconds since 1970, written in UTC."""
+"""The clock of a ledger, in microseconds since 1970, and the timestamps of entries, in UTC."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def wall_clock() -> int:
     return time.time_ns() // 1_000
 
 
-def written_time(moment_us: int) -> str:
-    """A time in the form of an entry's `at`."""
+def format_time(moment_us: int) -> str:
+    """The timestamp for a time in microseconds, in the form of an entry's `at`."""
     second, micro = divmod(moment_us, 1_000_000)
     return f"{_date_and_time(second)}.{micro:06d}Z"
 
@@ -27,8 +27,8 @@ def _date_and_time(second: int) -> str:
     return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
-def read_time(text: str) -> int:
-    """The microseconds of an entry's time. Raises a ValueError if the date does not exist."""
+def parse_time(text: str) -> int:
+    """The microseconds of a timestamp. Raises a ValueError if it is malformed or the date does not exist."""
     if not _TIME.fullmatch(text):
         raise ValueError(f"{text!r} is not a time in the form of an entry's `at`")
     return _second(text[:19]) * 1_000_000 + int(text[20:26])

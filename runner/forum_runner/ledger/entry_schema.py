@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 
@@ -10,23 +9,6 @@ import jsonschema_rs
 
 from forum_runner.ledger.entries import KINDS
 from forum_runner.resources import schema
-
-
-def fits(what: str, text: str) -> bool:
-    """Whether a text is a valid `actor` or `kind`, or the `name` or `type` of a body."""
-    rule = _text_rules()[what]
-    return len(text) <= rule["maxLength"] and re.fullmatch(rule["pattern"], text) is not None
-
-
-@cache
-def _text_rules() -> dict[str, Any]:
-    properties, definitions = schema("entry")["properties"], schema("entry")["$defs"]
-    return {
-        "actor": properties["actor"],
-        "kind": properties["kind"],
-        "name": properties["bodies"]["propertyNames"],
-        "type": definitions["body"]["properties"]["type"],
-    }
 
 
 @cache

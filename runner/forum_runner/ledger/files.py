@@ -6,6 +6,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import NoReturn
@@ -46,7 +47,7 @@ class LedgerFiles:
         self._ledger = ledger
         self._bodies = bodies
         self.durability = Durability(durability)
-        self.syncs_each = self.durability is Durability.EACH
+        self.syncs_each_commit = self.durability is Durability.EACH
         self._synced_at = time.monotonic()
         self._has_unsynced_bodies = False
 
@@ -59,48 +60,38 @@ class LedgerFiles:
         to_sync = _make_directory(directory)
         _refuse_existing_ledger(directory / LEDGER)
         _refuse_outputs(directory / OUTPUTS)
-        bodies = _open_locked(directory / BODIES, _READ_WRITE | os.O_CREAT)
-        try:
+        with ExitStack() as stack:
+            bodies = _open_locked(directory / BODIES, _READ_WRITE | os.O_CREAT, stack)
             _refuse_unless_empty_file(bodies, directory / BODIES)
-            ledger = _open_locked(directory / LEDGER, _READ_WRITE | os.O_CREAT)
-        except BaseException:
-            os.close(bodies)
-            raise
-        files = cls(directory, ledger, bodies, durability)
-        try:
+            ledger = _open_locked(directory / LEDGER, _READ_WRITE | os.O_CREAT, stack)
             _refuse_unless_empty_file(ledger, directory / LEDGER)
+            files = cls(directory, ledger, bodies, durability)
             for path in to_sync if files.durability is not Durability.NONE else ():
                 sync_directory(path)
-        except BaseException:
-            files.close()
-            raise
+            stack.pop_all()
         return files
 
     @classmethod
     def open(cls, directory: Path, durability: Durability) -> LedgerFiles:
         """Opens an existing ledger, and locks it before anything is read."""
-        try:
-            ledger = _open_locked(directory / LEDGER, _READ_WRITE)
-        except FileNotFoundError:
-            raise UsageError(f"no {LEDGER} in '{directory}'") from None
-        try:
-            bodies = _open_locked(directory / BODIES, _READ_WRITE)
-        except BaseException as error:
-            os.close(ledger)
-            if isinstance(error, FileNotFoundError):
-                raise UsageError(f"no {BODIES} in '{directory}'") from None
-            raise
-        files = cls(directory, ledger, bodies, durability)
+        with ExitStack() as stack:
+            try:
+                ledger = _open_locked(directory / LEDGER, _READ_WRITE, stack)
+                bodies = _open_locked(directory / BODIES, _READ_WRITE, stack)
+            except FileNotFoundError as error:
+                raise UsageError(f"no {Path(error.filename).name} in '{directory}'") from None
+            files = cls(directory, ledger, bodies, durability)
+            stack.pop_all()
         # An earlier writer may have been killed between a write and its sync.
         files._has_unsynced_bodies = True
         return files
 
     def write(self, bodies: Sequence[bytes], lines: Sequence[bytes], *, is_sealed: bool, is_end: bool) -> None:
-        """Writes the parts of bodies, syncs them, and then writes the lines. Before a seal it ends the archive.
+        """Writes the parts of bodies, then the lines. Syncs the bodies before the lines, if a sync is due.
 
-        At the end of a run, or of a session, everything is synced.
+        `is_sealed` also writes the end of the archive. `is_end` makes a sync due: the run ends or pauses.
         """
-        is_sync_due = self.syncs_each or self._is_sync_due(is_end)
+        is_sync_due = self.syncs_each_commit or self._is_sync_due(is_end)
         if bodies or is_sealed:
             self._write_bodies(bodies, is_sealed)
         if is_sync_due and self._has_unsynced_bodies:
@@ -139,8 +130,8 @@ class LedgerFiles:
             os.fdatasync(self._bodies)
             os.fdatasync(self._ledger)
 
-    def cut(self, name: str, end: int) -> None:
-        """Cuts off the torn tail of one of the files."""
+    def truncate(self, name: str, end: int) -> None:
+        """Removes the torn tail of one of the files."""
         descriptor = self._ledger if name == LEDGER else self._bodies
         os.ftruncate(descriptor, end)
         os.fsync(descriptor)
@@ -151,7 +142,7 @@ class LedgerFiles:
         os.fdatasync(self._bodies)
 
     def overwrite_body(self, offset: int, head: bytes, size: int) -> None:
-        """Overwrites the content with zeros, then the header: an interrupted redaction stays recognizable."""
+        """Overwrites a body with zeros, and only then its header: an interrupted redaction can be recognized."""
         zeros = bytes(min(size, 1 << 20))
         done = 0
         while done < size:
@@ -160,17 +151,17 @@ class LedgerFiles:
         _write(self._bodies, head, offset)
         os.fdatasync(self._bodies)
 
-    def discard(self, beside: Iterable[str] = ()) -> None:
-        """Removes both files and those `beside` them before it releases the locks: the next owner keeps its files."""
+    def discard(self, extra_files: Iterable[str] = ()) -> None:
+        """Removes both files and the extra files, and then releases the locks: the next owner's files are kept."""
         try:
-            # The archive last: a writer that creates a ledger locks it first.
-            for name in (LEDGER, *beside, BODIES):
+            # The archive is removed last, because a writer that creates a ledger locks the archive first.
+            for name in (LEDGER, *extra_files, BODIES):
                 (self.directory / name).unlink(missing_ok=True)
         finally:
             self.close()
 
     def close(self) -> None:
-        """Closes the files, which releases the locks. A second call does nothing: the numbers may be reused."""
+        """Closes the files, which releases the locks. A second call does nothing: the descriptors may be reused."""
         descriptors = [number for number in (self._bodies, self._ledger) if number != _CLOSED]
         self._bodies = self._ledger = _CLOSED
         for descriptor in descriptors:
@@ -178,7 +169,7 @@ class LedgerFiles:
 
 
 def is_being_written(directory: Path) -> bool:
-    """Whether a writer has locked the ledger. The check itself locks out writers for a moment."""
+    """Whether a writer has locked the ledger. The check itself locks the ledger for a moment."""
     descriptor = os.open(directory / LEDGER, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -190,7 +181,7 @@ def is_being_written(directory: Path) -> bool:
 
 
 def _make_directory(directory: Path) -> list[Path]:
-    """Creates the directory and its missing parents, and returns the directories with new names in them."""
+    """Creates the directory and its missing parents, and returns the directories that get new entries."""
     missing = [path for path in directory.parents if not path.exists()]
     directory.mkdir(parents=True, exist_ok=True)
     return [directory, directory.parent, *(path.parent for path in missing)]
@@ -206,50 +197,38 @@ def _refuse_existing_ledger(path: Path) -> None:
     try:
         if not path.stat().st_size:
             return
-        os.close(_open_locked(path, _READ_WRITE))
+        with ExitStack() as stack:
+            _open_locked(path, _READ_WRITE, stack)
     except FileNotFoundError:
         return
     _refuse(path)
 
 
 def _refuse_outputs(outputs: Path) -> None:
-    try:
-        if next(outputs.iterdir(), None) is None:
-            return
-    except FileNotFoundError:
-        return
-    except NotADirectoryError:
-        pass
-    _refuse(outputs)
+    if outputs.exists() and (not outputs.is_dir() or any(outputs.iterdir())):
+        _refuse(outputs)
 
 
 def _refuse(path: Path) -> NoReturn:
     raise UsageError(f"'{path}' already exists; choose an empty directory for the ledger")
 
 
-def _open_locked(path: Path, flags: int) -> int:
+def _open_locked(path: Path, flags: int, stack: ExitStack) -> int:
+    """Opens and locks a file, which the stack closes. Raises a LedgerBusyError if another writer has locked it."""
     descriptor = os.open(path, flags, 0o666)
+    stack.callback(os.close, descriptor)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not _is_named(descriptor, path):
-            raise LedgerBusyError(path.parent)
     except BlockingIOError:
-        os.close(descriptor)
         raise LedgerBusyError(path.parent) from None
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _is_named(descriptor: int, path: Path) -> bool:
-    """Whether the path still names the open file: a failed creation may have removed it, and writes would be lost."""
-    found = os.fstat(descriptor)
     try:
-        named = path.stat()
+        is_current = os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
-        return False
-    return (named.st_dev, named.st_ino) == (found.st_dev, found.st_ino)
+        is_current = False
+    # A failed creation may have removed the file before it was locked, and writes to it would be lost.
+    if not is_current:
+        raise LedgerBusyError(path.parent)
+    return descriptor
 
 
 def _write(descriptor: int, data: bytes, offset: int) -> None:

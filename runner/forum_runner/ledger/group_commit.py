@@ -22,7 +22,7 @@ class GroupCommit:
         self._writer = writer
         self._waiting: list[asyncio.Future[None]] = []
         self._is_committing = False
-        self._syncs_each_commit = writer.syncs_each
+        self._syncs_each_commit = writer.syncs_each_commit
 
     async def append(
         self,

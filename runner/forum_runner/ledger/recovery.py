@@ -72,7 +72,7 @@ class _Scan:
         self._read_lines(observe)
         self.state.stored = set(self.index)
         self.state.redacted = set(self.index.redacted)
-        self.state.answers = self.copies.outputs()
+        self.state.recorded_outputs = self.copies.outputs()
         self.bodies_end = self._read_bodies()
 
     def _read_lines(self, observe: EntryObserver | None) -> None:
@@ -84,7 +84,7 @@ class _Scan:
                 self._apply(seq, entry)
                 if observe is not None:
                     observe(entry)
-                state.run, state.latest, state.head = entry.run, entry.at, leaf.hex()
+                state.run, state.last_time, state.head = entry.run, entry.at, leaf.hex()
                 state.tree.add(leaf)
                 self.ledger_end += len(line) + 1
         if not state.run:
@@ -121,7 +121,7 @@ def _set_aside(files: LedgerFiles, scan: _Scan) -> Iterator[dict[str, Any]]:
         if _has_torn_tail(files.directory / name, end):
             # The same bytes may have been set aside before; they are recorded again.
             recorded = recorded - {_copy_tail(files.directory / name, end, folder)}
-            files.cut(name, end)
+            files.truncate(name, end)
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         match = _TORN_FILE_NAME.fullmatch(path.name)
         if match and match[2] not in recorded:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from forum_runner.errors import UsageError
@@ -18,16 +17,8 @@ from forum_runner.ledger.verification.copies import Copies
 from forum_runner.write_file import sync_directory
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A body to redact, and the copies in the run directory."""
-
-    digest: str
-    copies: Copies
-
-
-def find_target(directory: Path, seq: int, body: str) -> Target:
-    """Finds a body in a ledger that is verified and locked."""
+def find_body(directory: Path, seq: int, name: str) -> tuple[str, Copies]:
+    """The digest of the body `name` of entry `seq`, and all copies of bodies. The ledger is verified and locked."""
     reference = None
     size = 0
     copies = Copies()
@@ -38,13 +29,13 @@ def find_target(directory: Path, seq: int, body: str) -> Target:
             copies.observe(number, entry)
             size += 1
             if number == seq:
-                reference = entry.bodies.get(body)
+                reference = entry.bodies.get(name)
                 if reference is None:
                     names = ", ".join(sorted(entry.bodies)) or "none"
-                    raise UsageError(f"entry {seq} has no body '{body}'; it has {names}")
+                    raise UsageError(f"entry {seq} has no body '{name}'; it has {names}")
     if reference is None:
         raise UsageError(f"no entry {seq}; the last entry is {size - 1}")
-    return Target(reference.digest, copies)
+    return reference.digest, copies
 
 
 def remove_bodies(files: LedgerFiles, digests: Iterable[str], copies: Copies) -> None:

@@ -1,7 +1,7 @@
 """Writes a ledger: one writer, entries in order, each chained to the one before.
 
-Staging gives an entry its seq and hash. Committing writes it, as durably as requested. Threads that commit at the same
-time share one write and one sync.
+Staging gives an entry its seq and hash. Committing writes it, and syncs it if the ledger's durability requires it.
+Threads that commit at the same time share one write and one sync.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from weakref import WeakSet
 from forum_runner import __version__
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.ledger.archive import SALT_BYTES, member_parts
-from forum_runner.ledger.body import Body, Salt, copy_name, store
-from forum_runner.ledger.clock import Clock, wall_clock, written_time
+from forum_runner.ledger.body import Body, Salt, copy_name, digest_body
+from forum_runner.ledger.clock import Clock, format_time, wall_clock
 from forum_runner.ledger.entries import may_follow_a_seal
 from forum_runner.ledger.entry import EntryEncoder, EntryError, NewEntry
 from forum_runner.ledger.entry_values import RunTotals, TaskState
@@ -29,15 +29,15 @@ from forum_runner.ledger.layout import CHECKPOINT, FORMAT, OUTPUTS, ZERO_HASH, l
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.write_file import sync_directory, write_file
 
-_METHODS = {"run.sealed": "seal", "body.redacted": "redact"}
-_ENDS = frozenset({"run.sealed", "run.paused"})
+_KINDS_WITH_OWN_METHOD = {"run.sealed": "seal", "body.redacted": "redact"}
+_END_KINDS = frozenset({"run.sealed", "run.paused"})
 IMPLEMENTATION = {"name": "forum-runner", "version": __version__}
 NO_COUNTS = dict.fromkeys(get_args(TaskState), 0)
 NO_TOTALS = dict.fromkeys(RunTotals.__struct_fields__, 0)
 
 
 class LedgerBrokenError(ForumError):
-    """A write failed, so the state on disk is unknown. The ledger has to be opened again before it accepts entries."""
+    """A write failed, so the state on disk is unknown. Open the ledger again to write more entries."""
 
     exit_code = ExitCode.INCOMPLETE
 
@@ -48,9 +48,10 @@ class LedgerBrokenError(ForumError):
 
 @dataclass(slots=True)
 class LedgerState:
-    """The state that the next entry depends on: the chain so far, and the stored bodies.
+    """The state that the next entry depends on.
 
-    `sealed_as` has the status, counts and totals of the last seal. A later seal must repeat them.
+    `stored` and `redacted` are digests of bodies. `last_time` is the time of the last entry. `is_sealed` is True if the
+    last entry is a seal. `sealed_as` has the status, counts and totals of the last seal; a later seal must repeat them.
     """
 
     run: str
@@ -58,9 +59,9 @@ class LedgerState:
     tree: MerkleTree = field(default_factory=MerkleTree)
     stored: set[bytes] = field(default_factory=set)
     redacted: set[bytes] = field(default_factory=set)
-    latest: str = ""
+    last_time: str = ""
     is_sealed: bool = False
-    answers: set[str] = field(default_factory=set)
+    recorded_outputs: set[str] = field(default_factory=set)
     sealed_as: dict[str, Any] | None = None
 
 
@@ -68,21 +69,23 @@ def random_salt() -> bytes:
     return os.urandom(SALT_BYTES)
 
 
-_OPEN: WeakSet[LedgerWriter] = WeakSet()
+_WRITERS: WeakSet[LedgerWriter] = WeakSet()
 
 
-def _leave_to_the_parent() -> None:
+def _disable_writers_in_child() -> None:
     """Disables writers in a child process: it has the parent's descriptors and would overwrite the parent's entries."""
-    for writer in list(_OPEN):
+    for writer in list(_WRITERS):
         writer._broken = OSError(errno.EPERM, "it belongs to the process that opened it")
         # The locks may be held by a thread that the child does not have.
         writer._staging, writer._committing = threading.Lock(), threading.Lock()
 
 
-os.register_at_fork(after_in_child=_leave_to_the_parent)
+os.register_at_fork(after_in_child=_disable_writers_in_child)
 
 
 class LedgerWriter:
+    """Writes entries to one ledger, from any thread."""
+
     def __init__(
         self, files: LedgerFiles, state: LedgerState, clock: Clock = wall_clock, salt: Salt = random_salt
     ) -> None:
@@ -95,15 +98,15 @@ class LedgerWriter:
         self._committing = threading.Lock()
         self._lines: list[bytes] = []
         self._bodies: list[bytes] = []
-        self._seals = False
-        self._ends = False
+        self._has_staged_seal = False
+        self._has_staged_end = False
         self._committed = state.tree.size
         self._broken: BaseException | None = None
         # Set while the state is inconsistent. An interrupt may arrive at any point, more than once.
         self._is_staging = False
         self._is_committing = False
         self._references: Mapping[str, Any] = {}
-        _OPEN.add(self)
+        _WRITERS.add(self)
 
     @property
     def directory(self) -> Path:
@@ -124,13 +127,13 @@ class LedgerWriter:
 
     @property
     def committed(self) -> int:
-        """How many entries are as durable as requested."""
+        """How many entries are committed."""
         return self._committed
 
     @property
-    def syncs_each(self) -> bool:
+    def syncs_each_commit(self) -> bool:
         """Whether a commit waits for the disk."""
-        return self._files.syncs_each
+        return self._files.syncs_each_commit
 
     @property
     def is_sealed(self) -> bool:
@@ -145,7 +148,7 @@ class LedgerWriter:
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
-        """Writes an entry and returns its seq. When it returns, the entry is as durable as requested."""
+        """Writes an entry and returns its seq. When it returns, the entry is committed."""
         seq = self.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
         self.commit()
         return seq
@@ -160,8 +163,8 @@ class LedgerWriter:
         actor: str = "runner",
     ) -> int:
         """Stages an entry and returns its seq. The next `commit` writes it."""
-        if kind in _METHODS:
-            raise EntryError(kind, f"use `{_METHODS[kind]}()` to write this kind")
+        if kind in _KINDS_WITH_OWN_METHOD:
+            raise EntryError(kind, f"use `{_KINDS_WITH_OWN_METHOD[kind]}()` to write this kind")
         entry = NewEntry(kind, {} if data is None else data, bodies or {}, causes, actor)
         with self._staging:
             return self._stage((entry,), self._encoder.encode)
@@ -178,7 +181,7 @@ class LedgerWriter:
             raise EntryError(kind, "the ledger is sealed")
 
     def _stage(self, entries: Sequence[NewEntry], encode: Callable[[dict[str, Any]], bytes]) -> int:
-        """Stages all entries or none, all with the same time, and returns the seq of the last.
+        """Stages all entries or none, all with the same timestamp, and returns the seq of the last.
 
         The caller holds `_staging`: the seq and the `prev` of an entry depend on the entry before it.
         """
@@ -188,7 +191,7 @@ class LedgerWriter:
         if state.tree.size == 0 or state.sealed_as is not None or entries[0].kind == "run.opened":
             for entry in entries:
                 self._check_position(entry.kind)
-        seq, head, at = state.tree.size - 1, state.head, max(written_time(self._clock()), state.latest)
+        seq, head, at = state.tree.size - 1, state.head, max(format_time(self._clock()), state.last_time)
         leaves: list[bytes] = []
         lines: list[bytes] = []
         members: dict[bytes, tuple[bytes, bytes, bytes]] = {}
@@ -200,7 +203,7 @@ class LedgerWriter:
             references = {}
             for name in sorted(bodies) if len(bodies) > 1 else bodies:
                 body = bodies[name]
-                digest, salt, reference = store(body, self._salt, state.redacted)
+                digest, salt, reference = digest_body(body, self._salt, state.redacted)
                 references[name] = reference
                 if digest not in state.stored and digest not in members:
                     members[digest] = member_parts(reference["digest"], salt, body.data)
@@ -211,15 +214,15 @@ class LedgerWriter:
             leaf = leaf_hash(line)
             head = leaf.hex()
             leaves.append(leaf)
-            # A copy: the bytes that orjson returns keep a buffer of 4 KiB.
+            # Adding LF makes a copy, which saves memory: the bytes that orjson returns keep a buffer of 4 KiB.
             lines.append(line + b"\n")
         self._is_staging = True
-        state.head, state.latest = head, at
+        state.head, state.last_time = head, at
         state.tree.add_all(leaves)
         state.stored.update(members)
-        if kind in _ENDS or state.is_sealed:
-            state.is_sealed = self._seals = kind == "run.sealed"
-            self._ends = self._ends or kind in _ENDS
+        if kind in _END_KINDS or state.is_sealed:
+            state.is_sealed = self._has_staged_seal = kind == "run.sealed"
+            self._has_staged_end = self._has_staged_end or kind in _END_KINDS
         for parts in members.values():
             self._bodies += parts
         self._lines += lines
@@ -232,24 +235,25 @@ class LedgerWriter:
         return {name: reference["digest"] for name, reference in self._references.items()}
 
     def commit(self) -> None:
-        """Writes all staged entries. Callers that arrive during another commit wait, and find their entries written."""
-        wanted = self._state.tree.size
+        """Writes all staged entries. Callers that arrive during another commit wait; the next one commits for all."""
+        staged = self._state.tree.size
         with self._committing:
-            if self._committed >= wanted:
+            if self._committed >= staged:
                 return
             if self._broken is not None or self._is_committing:
                 raise LedgerBrokenError(self._broken)
             self._is_committing = True
             with self._staging:
-                bodies, lines, seals, ends = self._bodies, self._lines, self._seals, self._ends
-                self._bodies, self._lines, self._seals, self._ends = [], [], False, False
-                reached = self._state.tree.size
+                bodies, lines, self._bodies, self._lines = self._bodies, self._lines, [], []
+                is_sealed, is_end = self._has_staged_seal, self._has_staged_end
+                self._has_staged_seal = self._has_staged_end = False
+                staged = self._state.tree.size
             try:
-                self._files.write(bodies, lines, is_sealed=seals, is_end=ends)
+                self._files.write(bodies, lines, is_sealed=is_sealed, is_end=is_end)
             except OSError as error:
                 self._broken = error
                 raise LedgerBrokenError(error) from error
-            self._committed = reached
+            self._committed = staged
             self._is_committing = False
 
     @contextmanager
@@ -264,13 +268,13 @@ class LedgerWriter:
             raise
 
     def answer(self, output: str, value: Body, *, causes: Sequence[int] = ()) -> int:
-        """Records one of the plan's named outputs, once, and writes its plain copy."""
+        """Records an output of the plan, which is possible once, and writes its copy to `outputs/`."""
         with self._staging:
-            if output in self._state.answers:
+            if output in self._state.recorded_outputs:
                 raise EntryError("answer.given", f"the output '{output}' is already recorded")
             entry = NewEntry("answer.given", {"output": output}, {"value": value}, causes, "runner")
             seq = self._stage((entry,), self._encoder.encode)
-            self._state.answers.add(output)
+            self._state.recorded_outputs.add(output)
         self.commit()
         outputs = self.directory / OUTPUTS
         with self._breaking():
@@ -283,7 +287,7 @@ class LedgerWriter:
     def seal(
         self, status: str, counts: Mapping[str, int] | None = None, totals: Mapping[str, int] | None = None
     ) -> int:
-        """Writes the last entry, and the checkpoint of the whole ledger."""
+        """Writes a `run.sealed` entry, and a checkpoint of the complete ledger."""
         from forum_runner.ledger.checkpoint import Checkpoint
 
         facts = {"status": status, "counts": dict(counts or NO_COUNTS), "totals": dict(totals or NO_TOTALS)}
@@ -299,7 +303,7 @@ class LedgerWriter:
         return seq
 
     def _root(self) -> bytes:
-        """The Merkle root so far. A tree that is interrupted while it adds leaves is inconsistent."""
+        """The Merkle root so far. `root()` merges pending leaves; if it is interrupted, the tree is inconsistent."""
         self._is_staging = True
         root = self._state.tree.root()
         self._is_staging = False
@@ -307,31 +311,29 @@ class LedgerWriter:
 
     def redact(self, seq: int, body: str, reason: str, *, actor: str = "runner") -> int:
         """Removes the bytes of a body and records the redaction. A sealed ledger is sealed again."""
-        from forum_runner.ledger.redaction import find_target, remove_bodies
+        from forum_runner.ledger.redaction import find_body, remove_bodies
 
         self.commit()
         try:
-            target = find_target(self.directory, seq, body)
+            digest, copies = find_body(self.directory, seq, body)
         except OSError as error:
             raise UsageError(f"cannot read '{self.directory}': {error.strerror}") from error
-        digest = bytes.fromhex(target.digest)
-        facts = {"body": body, "digest": target.digest}
-        why = {"reason": Body.text(reason)}
+        facts = {"body": body, "digest": digest}
+        entry = NewEntry("body.redacted", facts, {"reason": Body.text(reason)}, [seq], actor)
         with self._staging:
-            if digest in self._state.redacted:
+            if bytes.fromhex(digest) in self._state.redacted:
                 raise UsageError(f"the body '{body}' of entry {seq} is already redacted")
             was_sealed = self.is_sealed
-            entry = NewEntry("body.redacted", facts, why, [seq], actor)
-            recorded = self._stage((entry,), self._encoder.encode)
-            self._state.redacted.add(digest)
+            redaction_seq = self._stage((entry,), self._encoder.encode)
+            self._state.redacted.add(bytes.fromhex(digest))
         self.commit()
         with self._breaking():
             # The entry must be durable before the bytes are removed.
             self._files.sync(always=True)
-            remove_bodies(self._files, [target.digest], target.copies)
+            remove_bodies(self._files, [digest], copies)
         if was_sealed and self._state.sealed_as is not None:
             self.seal(**self._state.sealed_as)
-        return recorded
+        return redaction_seq
 
     def close(self) -> None:
         """Commits staged entries, syncs, and releases the lock."""

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from forum_runner.finding import visible
 from forum_runner.history.task_history import TaskHistory
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.progress.bars import budget_bar, state_bar
 from forum_runner.progress.run_view import RunView
 from forum_runner.report.amounts import clip, duration, money
@@ -124,7 +124,7 @@ def _names(tasks: Sequence[TaskHistory], max_width: int) -> list[str]:
 
 
 def _task(view: RunView, task: TaskHistory, name: str, now_us: int, screen: Screen) -> Text:
-    since_us = read_time(task.latest.at) if task.latest is not None else now_us
+    since_us = parse_time(task.latest.at) if task.latest is not None else now_us
     line = Text().append(f"{_spin(now_us, screen) if task.is_working else '-'} ", "cyan")
     line.append(name, "bold" if task.is_working else None)
     return line.append(f" {duration(max(0, now_us - since_us) // 1_000):>6}  {view.activity(task)}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from forum_runner.ledger.clock import written_time
+from forum_runner.ledger.clock import format_time
 from forum_runner.observer import ObservedEntry
 from forum_runner.progress.entry_clock import EntryClock
 from forum_runner.progress.run_display import RunDisplay
@@ -45,12 +45,12 @@ class JsonProgress(RunDisplay):
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         self._time.set(at_us)
-        self._write({"seq": seq, "at": written_time(at_us), "kind": kind, "data": data})
+        self._write({"seq": seq, "at": format_time(at_us), "kind": kind, "data": data})
 
     def waiting(self, until_us: int, reason: str) -> None:
         wait_ms = self._time.long_wait_ms(until_us, reason)
         if wait_ms is not None:
-            self.event("waiting", until=written_time(until_us), wait_ms=wait_ms, why=reason)
+            self.event("waiting", until=format_time(until_us), wait_ms=wait_ms, why=reason)
 
     def stopping(self) -> None:
         self.event("stopping")

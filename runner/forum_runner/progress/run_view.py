@@ -8,7 +8,7 @@ from typing import Any
 
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
-from forum_runner.ledger.clock import written_time
+from forum_runner.ledger.clock import format_time
 from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip
@@ -36,7 +36,7 @@ class RunView:
 
     def apply(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> tuple[ReadEntry, TaskHistory | None]:
         """Adds an entry, and returns it with the task that it is about, if any."""
-        entry = ReadEntry(self.run, seq, written_time(at_us), "", kind, (), data, {})
+        entry = ReadEntry(self.run, seq, format_time(at_us), "", kind, (), data, {})
         return entry, self.history.apply(entry)
 
     def lines(self, entry: ReadEntry, task: TaskHistory | None) -> list[str]:

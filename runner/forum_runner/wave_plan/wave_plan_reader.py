@@ -1,4 +1,4 @@
-"""Reads the wave plan: its document in, frozen values out."""
+"""Reads the document of a wave plan into frozen values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from msgspec import UNSET, Struct, convert, field
 from forum_runner.wave_plan.plan_value import PlanValue, read_value
 from forum_runner.wave_plan.planned_task import PlannedTask, RetryRule, Rung
 
-# Amounts by name: calls, tokens, micro_usd ...
+# The limit of each resource, by name: calls, tokens, micro_usd ...
 BudgetLimits = dict[str, int]
-# An adapter type's own settings.
+# The settings of an adapter, as in the plan. Each adapter type has its own.
 AdapterSettings = Mapping[str, Any]
 JsonSchema = Mapping[str, Any] | bool
 
@@ -28,7 +28,7 @@ class TokenPrices(Struct, frozen=True):
     output: int = 0
 
     def cost(self, input_tokens: int, cached_tokens: int, output_tokens: int) -> int:
-        """In millionths of a dollar, rounded up."""
+        """The cost of a call in millionths of a dollar, rounded up."""
         cached = min(cached_tokens, input_tokens)
         total = (input_tokens - cached) * self.input + cached * self.cached_input + output_tokens * self.output
         return -(-total // 1_000_000)
@@ -38,7 +38,7 @@ NO_PRICES = TokenPrices()
 
 
 class PlannedAdapter(Struct, frozen=True, kw_only=True):
-    """The settings that the runner itself uses; `settings` are all of them, for the adapter."""
+    """An adapter. The fields are the settings that the runner itself uses; `settings` has all of them."""
 
     type: str
     settings: AdapterSettings
@@ -56,7 +56,7 @@ class PlannedAdapter(Struct, frozen=True, kw_only=True):
 
     @property
     def takes_instructions(self) -> bool:
-        """Whether it follows an instruction, and not only a task's `run`."""
+        """Whether the adapter can follow a task's instruction. A program without `argv` can only execute `run`."""
         return not self.is_program or self.argv is not None
 
 
@@ -70,7 +70,7 @@ class PlannedAgent(Struct, frozen=True):
 
     @property
     def own_rung(self) -> Rung:
-        """The tier and adapter that it uses as a judge."""
+        """The tier and adapter that the agent uses as a judge."""
         return Rung(self.tier, self.adapters[self.tier])
 
 
@@ -99,7 +99,7 @@ class PlannedPolicy(Struct, frozen=True):
     engine: str = "local"
 
     @property
-    def is_in_waves(self) -> bool:
+    def uses_waves(self) -> bool:
         return self.dispatch == "waves"
 
 
@@ -115,7 +115,10 @@ class PlannedFile(Struct, frozen=True):
 
 
 class WavePlan(Struct, frozen=True, kw_only=True):
-    """`tasks` are in the order of the waves. `output_pointers` are what `outputs` select from each task's output."""
+    """A wave plan. `tasks` are in the order of the waves.
+
+    `output_pointers` has, for each task that `outputs` depend on, the pointers to the selected parts of its output.
+    """
 
     digest: str
     metadata: PlanMetadata
@@ -131,11 +134,11 @@ class WavePlan(Struct, frozen=True, kw_only=True):
     tasks: dict[str, PlannedTask]
 
     def ladder_of(self, task: PlannedTask, agent: str) -> tuple[Rung, ...]:
-        """The rungs that the task climbs: the plan's or, for a routed task, those of the agent that it is routed to."""
+        """The ladder of a task: its own or, if the task has a lane, the one of the agent that it was routed to."""
         if task.ladder:
             return task.ladder
-        own = self.agents[agent]
-        return tuple(Rung(tier, own.adapters[tier]) for tier in (own.tier, *task.escalate) if tier in own.adapters)
+        tier, adapters = self.agents[agent].tier, self.agents[agent].adapters
+        return tuple(Rung(name, adapters[name]) for name in (tier, *task.escalate) if name in adapters)
 
     def is_model(self, adapter: str | None) -> bool:
         """Whether the adapter of a call is a model and not a program. A check by a command has no adapter."""
@@ -159,7 +162,7 @@ def read_wave_plan(document: Mapping[str, Any]) -> WavePlan:
         for id_ in wave:
             place = {"id": id_, "wave": number, "order": len(tasks)}
             fields = {**defaults, **document["tasks"][id_], **overrides, **place}
-            tasks[id_] = convert(fields, PlannedTask, dec_hook=_read_custom)
+            tasks[id_] = convert(fields, PlannedTask, dec_hook=lambda _type, value: read_value(value))
     outputs = {name: read_value(value) for name, value in document["outputs"].items()}
     return WavePlan(
         digest=document["digest"],
@@ -186,7 +189,3 @@ def _pointers(outputs: Mapping[str, PlanValue]) -> dict[str, list[str]]:
         for source in value.sources():
             found.setdefault(source.task, []).append(source.pointer)
     return found
-
-
-def _read_custom(_type: type, document: Any) -> PlanValue:
-    return read_value(document)

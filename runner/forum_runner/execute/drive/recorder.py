@@ -39,7 +39,7 @@ class Recorder:
         self, writer: LedgerWriter, state: RunState, scrubber: Scrubber, observe: Observe | None = None
     ) -> None:
         self._writer = writer
-        self.waits_for_disk = writer.syncs_each
+        self.waits_for_disk = writer.syncs_each_commit
         self._state = state
         self._scrubber = scrubber
         self._observe = observe

@@ -54,7 +54,7 @@ class MachineCore:
 
     def __init__(self, plan: WavePlan, context: Context) -> None:
         self.plan = plan
-        self.is_in_waves = plan.policy.is_in_waves
+        self.uses_waves = plan.policy.uses_waves
         self.max_parallel = plan.policy.max_parallel
         self.context = context
         self.state = RunState(plan, context.run)

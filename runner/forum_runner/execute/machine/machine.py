@@ -21,7 +21,7 @@ class Machine(MachineCore):
         """Starts a run whose first entry was written."""
         self.state.now_us = now_us
         self._handle_time()
-        if not self.is_in_waves:
+        if not self.uses_waves:
             for name, task in self.plan.tasks.items():
                 if self.state.open_dependencies[name] == 0:
                     task_start.arrive(self, task)
@@ -39,7 +39,7 @@ class Machine(MachineCore):
             call_result.lose(self, unit)
         self._handle_time()
         for name, task in self.plan.tasks.items():
-            is_open = not self.is_in_waves or task.wave < state.waves_opened
+            is_open = not self.uses_waves or task.wave < state.waves_opened
             if state.state_of(name) is None and state.open_dependencies[name] == 0 and is_open:
                 task_start.resume_task(self, task)
         # Tasks that the loop above released come later in the plan, so it resumed them, too.
@@ -108,7 +108,7 @@ class Machine(MachineCore):
     def _let_tasks_arrive(self) -> None:
         """Lets tasks arrive whose dependencies have all ended or, with waves, the tasks of the next wave."""
         state = self.state
-        if not self.is_in_waves:
+        if not self.uses_waves:
             released, state.released_tasks = state.released_tasks, []
             for task in sorted(released, key=lambda task: task.order) if len(released) > 1 else released:
                 task_start.arrive(self, task)
@@ -123,7 +123,7 @@ class Machine(MachineCore):
 
     def _is_wave_due(self) -> bool:
         state, plan = self.state, self.plan
-        if state.left_in_wave or state.is_stopping or not self.is_in_waves:
+        if state.left_in_wave or state.is_stopping or not self.uses_waves:
             return False
         return state.waves_opened < len(plan.waves)
 

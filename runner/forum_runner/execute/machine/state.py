@@ -14,7 +14,7 @@ from forum_runner.execute.machine.program_call import COMMAND_CHECK_LIMITS, limi
 from forum_runner.execute.machine.rates import Rates
 from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import Call, CallEnding, DeliveredValue, Expansion, Feedback, GateState, Unit
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.ledger.entries import KINDS
 from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.recorded_body import AnyBody, body_digest, bytes_or_empty, content_digest
@@ -189,7 +189,7 @@ class RunState:
         delivered[name] = delivered[name]._replace(kept_bytes=data["kept_bytes"])
 
     def _gate_opened(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
-        deadline_us = read_time(data["deadline"]) if "deadline" in data else None
+        deadline_us = parse_time(data["deadline"]) if "deadline" in data else None
         self.units[data["task"]].gate = GateState(seq, body_digest(bodies["displayed"]), deadline_us)
         self.open_gates += 1
 

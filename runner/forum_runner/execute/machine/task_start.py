@@ -16,7 +16,7 @@ from forum_runner.execute.machine.routing import route
 from forum_runner.execute.machine.task_output import Output, evaluate, make_body
 from forum_runner.execute.machine.unit import GateState, Unit
 from forum_runner.ledger.body import JSON, TEXT, Body
-from forum_runner.ledger.clock import written_time
+from forum_runner.ledger.clock import format_time
 from forum_runner.ledger.recorded_body import RedactedBodyError
 from forum_runner.wave_plan.plan_value import NoValueError
 from forum_runner.wave_plan.planned_task import DataEdge, ForeachRule, GateRule, PlannedTask
@@ -185,7 +185,7 @@ def _open_gate(core: MachineCore, unit: Unit, rule: GateRule) -> None:
     if unit.gate is None:
         data = {"task": unit.name}
         if rule.deadline_ms is not None:
-            data["deadline"] = written_time(core.state.now_us + rule.deadline_ms * 1_000)
+            data["deadline"] = format_time(core.state.now_us + rule.deadline_ms * 1_000)
         displayed = Body(canonical(_gate_document(core, unit, rule)), JSON, unit.is_sensitive)
         core.record("gate.opened", data, {"displayed": displayed}, _causes(unit.delivered_seq, unit.cause_seq))
     gate = unit.gate

@@ -10,7 +10,7 @@ from typing import Any
 from forum_runner.execute.machine import Context, Machine, Replied, Reusable, Transition, Unit
 from forum_runner.execute.replay.event_candidates import EventCandidates, Session, is_by_person, is_foreign
 from forum_runner.ledger.archive import SALT_BYTES, SALTED, commitment
-from forum_runner.ledger.clock import read_time, written_time
+from forum_runner.ledger.clock import format_time, parse_time
 from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.ledger.recorded_body import AnyBody, RecordedBody
@@ -57,14 +57,14 @@ class ReplayAttempt:
             find_reusable=self._find_reusable,
         )
         machine = Machine(session.plan, context)
-        machine.state.apply(opened.kind, read_time(opened.at), opened.data, {})
+        machine.state.apply(opened.kind, parse_time(opened.at), opened.data, {})
         for entry in self._entries[1 : session.start]:
-            machine.state.apply(entry.kind, read_time(entry.at), entry.data, session.bodies.of_entry(entry))
+            machine.state.apply(entry.kind, parse_time(entry.at), entry.data, session.bodies.of_entry(entry))
         return machine
 
     def run(self) -> ReplayDivergence | None:
         """Replays the session to its end, or to the first entry that differs."""
-        begin_us = read_time(self._entries[min(self.position, len(self._entries) - 1)].at)
+        begin_us = parse_time(self._entries[min(self.position, len(self._entries) - 1)].at)
         begin = self._machine.resume if self._session.start else self._machine.open
         self.divergence = self._compare(begin(begin_us), begin_us)
         while self.divergence is None and self.position < self._session.end and not self.is_sealed:
@@ -76,7 +76,7 @@ class ReplayAttempt:
         machine, entry = self._machine, self._entries[self.position]
         is_event = is_by_person(entry) and machine.outcome is None and not self._is_cut_off_here()
         if is_foreign(entry) and not is_event:
-            machine.state.apply(entry.kind, read_time(entry.at), entry.data, self._session.bodies.of_entry(entry))
+            machine.state.apply(entry.kind, parse_time(entry.at), entry.data, self._session.bodies.of_entry(entry))
             self.position += 1
             return None
         candidates = self._candidates.next(machine, self.position)
@@ -96,13 +96,13 @@ class ReplayAttempt:
         entry = self._entries[state.seq] if state.seq < self._session.end else None
         if entry is None or entry.kind != "task.reused" or entry.data["task"] != unit.name:
             return None
-        if read_time(entry.at) != self._machine.state.now_us:
+        if parse_time(entry.at) != self._machine.state.now_us:
             return None
         data = entry.data
         return Reusable(data["source"], data["run"], data["seq"], self._session.bodies.body(entry.bodies["output"]))
 
     def _compare(self, transition: Transition, at_us: int) -> ReplayDivergence | None:
-        at = written_time(at_us)
+        at = format_time(at_us)
         for new in transition.entries:
             if self._is_cut_off_here():
                 self.position = self._session.end

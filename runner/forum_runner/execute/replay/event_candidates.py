@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from forum_runner.execute.machine import Decided, Event, Interrupted, Lost, Machine, Replied, TimePassed
 from forum_runner.execute.replay.recorded_replies import reply_of
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.ledger.read_entry import MAINTENANCE_KINDS, ReadEntry
 from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
@@ -78,7 +78,7 @@ class EventCandidates:
         if machine.outcome is not None:
             return []
         entry = self._entries[at]
-        now_us = read_time(entry.at)
+        now_us = parse_time(entry.at)
         cause = self._cause(at)
         event = None if cause is None else self._event(machine, cause)
         candidates = [] if event is None else [EventCandidate(event, now_us)]

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from forum_adapters.base import ErrorKind, Executable, Failure, Reply, Usage
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.ledger.recorded_body import RecordedBodies, RecordedBody
@@ -50,7 +50,7 @@ def _calls(directory: Path, bodies: RecordedBodies) -> Iterator[dict[str, Any]]:
                 "attempt": opening.data["attempt"],
                 "check": opening.data.get("check"),
                 "agent": opening.data.get("agent"),
-                "latency_ms": (read_time(entry.at) - read_time(opening.at)) // 1_000,
+                "latency_ms": (parse_time(entry.at) - parse_time(opening.at)) // 1_000,
                 "prompt": prompt,
                 "reply": reply_of(entry, bodies.of_entry(entry), is_model=plan.is_model(opening.data.get("adapter"))),
             }

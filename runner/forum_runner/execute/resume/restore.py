@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import RunState
 from forum_runner.ledger.body_reader import BodyReader
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.ledger.entries import AnyEntry, Entry, RunOpened
 from forum_runner.ledger.layout import BODIES, LEDGER
 from forum_runner.ledger.lines import Lines
@@ -64,7 +64,7 @@ class StateRestorer:
         except Violation as violation:
             raise DamagedLedgerError(self._name, violation.at(entry.seq)) from violation
         bodies = {name: RecordedBody(body, self._reader) for name, body in entry.bodies.items()}
-        self._state.apply(entry.kind, read_time(entry.at), to_builtins(entry.data), bodies)
+        self._state.apply(entry.kind, parse_time(entry.at), to_builtins(entry.data), bodies)
 
     def close(self) -> None:
         self._stream.close()

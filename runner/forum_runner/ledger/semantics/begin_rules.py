@@ -23,7 +23,7 @@ from forum_runner.wave_plan.planned_task import PlannedTask
 
 
 def check_may_begin(run: CheckedRun, task: PlannedTask) -> None:
-    if run.plan.policy.is_in_waves and task.wave >= run.waves_opened:
+    if run.plan.policy.uses_waves and task.wave >= run.waves_opened:
         raise Violation("L405", f"'{task.id}' starts before its wave is opened")
     check_ended(run, task.id, task.depends_on)
     check_passed(run, task.id, task.sources)
@@ -66,7 +66,7 @@ def last_end(run: CheckedRun, tasks: Iterable[str]) -> int | None:
 
 def wave_opened(run: CheckedRun, entry: Entry[WaveOpened]) -> None:
     wave, plan = entry.data.wave, run.plan
-    if not plan.policy.is_in_waves or wave != run.waves_opened or wave >= len(plan.waves):
+    if not plan.policy.uses_waves or wave != run.waves_opened or wave >= len(plan.waves):
         raise Violation("L405", f"wave {wave} is not the next wave")
     # Earlier waves were checked when the wave after them was opened.
     if wave and (open_tasks := [task for task in plan.waves[wave - 1] if task not in run.ends]):

@@ -61,7 +61,7 @@ def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_s
     end = comparison.referenced_end
     if archive.is_torn or comparison.unreferenced:
         findings.add("L310", None, f"{BODIES} has data from byte {end} on that no entry refers to")
-    elif is_sealed and not archive.is_ended:
+    elif is_sealed and not archive.has_end_marker:
         findings.add("L310", None, f"the ledger is sealed, but {BODIES} lacks the end-of-archive marker")
     return end
 
@@ -111,7 +111,7 @@ class _Comparison:
         return (self._in_order if self._found is None else len(self._found)) == len(self._index)
 
     def observe(self, member: Member) -> None:
-        digest = _named_digest(member)
+        digest = _digest_in_name(member)
         first = self._index.first_use(digest) if digest is not None else None
         if digest is None or first is None:
             self.unreferenced.append(member.name)
@@ -121,7 +121,7 @@ class _Comparison:
         self.unreferenced.clear()
         self.referenced_end = member.end
         if not self._is_new(digest):
-            self._repeated = self._repeated or member.named
+            self._repeated = self._repeated or member.named_digest
         self._check(member, digest, first)
 
     def _is_new(self, digest: bytes) -> bool:
@@ -137,24 +137,22 @@ class _Comparison:
         return True
 
     def _check(self, member: Member, digest: bytes, first: BodyUse) -> None:
-        is_redacted = digest in self._index.redacted
+        name, is_redacted = member.named_digest, digest in self._index.redacted
         size = first.bytes + (SALT_BYTES if first.salted else 0)
         if member.folder == REDACTED:
             if not is_redacted:
-                self._held.add("L307", first.seq, f"body {member.named} is redacted, but no entry records it")
+                self._held.add("L307", first.seq, f"body {name} is redacted, but no entry records it")
             if member.size != size or not member.is_zero:
-                self._held.add(
-                    "L303", first.seq, f"redacted body {member.named} is not all zeros, or has the wrong size"
-                )
+                self._held.add("L303", first.seq, f"redacted body {name} is not all zeros, or has the wrong size")
             return
         if is_redacted:
-            self._held.add("L306", first.seq, f"body {member.named} is recorded as redacted, but its bytes still exist")
-        elif member.digest != member.named:
-            self._held.add("L303", first.seq, f"the bytes of body {member.named} do not match its digest")
+            self._held.add("L306", first.seq, f"body {name} is recorded as redacted, but its bytes still exist")
+        elif member.digest != name:
+            self._held.add("L303", first.seq, f"the bytes of body {name} do not match its digest")
         elif member.size != size:
-            self._held.add("L303", first.seq, f"body {member.named} has {member.size} bytes; {size} are recorded")
+            self._held.add("L303", first.seq, f"body {name} has {member.size} bytes; {size} are recorded")
         elif (member.folder == SALTED) != first.salted:
-            self._held.add("L303", first.seq, f"body {member.named} is in the wrong folder, '{member.folder}/'")
+            self._held.add("L303", first.seq, f"body {name} is in the wrong folder, '{member.folder}/'")
 
     def finish(self) -> None:
         if not self.is_complete:
@@ -178,7 +176,7 @@ class _Comparison:
                 return
 
 
-def _named_digest(member: Member) -> bytes | None:
+def _digest_in_name(member: Member) -> bytes | None:
     """The digest in a member's name; None if the name is not a known folder and a digest."""
-    is_digest = member.folder in _FOLDERS and _DIGEST.fullmatch(member.named)
-    return bytes.fromhex(member.named) if is_digest else None
+    is_digest = member.folder in _FOLDERS and _DIGEST.fullmatch(member.named_digest)
+    return bytes.fromhex(member.named_digest) if is_digest else None

@@ -18,7 +18,7 @@ from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.drive import RunClock
 from forum_runner.execute.machine import Interrupted, RunState
 from forum_runner.ledger.begin import open_ledger
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.ledger.files import Durability
 from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.ledger.run_reader import read_entries
@@ -61,7 +61,7 @@ def restored_states(document: JsonObject, directory: Path) -> Iterator[RunState]
     with (directory / "bodies.tar").open("rb") as stream:
         bodies = RecordedBodies(stream)
         for entry in read_entries(directory):
-            state.apply(entry.kind, read_time(entry.at), entry.data, bodies.of_entry(entry))
+            state.apply(entry.kind, parse_time(entry.at), entry.data, bodies.of_entry(entry))
             yield state
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from ledgers.example_run import ExampleRun
 from unit.runner.progress.example_plan import typed_plan
 
@@ -21,7 +21,7 @@ def feed() -> Feed:
 
     def feed_entries(progress: Any, example: ExampleRun, until: int | None = None, recalled: int = 0) -> None:
         entries = [
-            (seq, read_time(entry["at"]), entry["kind"], entry["data"])
+            (seq, parse_time(entry["at"]), entry["kind"], entry["data"])
             for seq, entry in enumerate(example.entries[:until])
         ]
         progress.opened(example.run_id, RUNS / example.run_id, typed_plan(example.plan))

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from fake_ledger.files import RUN
 from fake_ledger.ledger_builder import STATES
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.progress.frame import RecentEvent, Screen, closing_frame, frame
 from forum_runner.progress.run_view import RunView
 from forum_runner.report.paint import STATE_COLORS
@@ -22,7 +22,7 @@ EVENTS = [RecentEvent("draft: attempt 1: error network"), RecentEvent("wrong: fa
 def view_of(example: ExampleRun, until: int | None = None) -> RunView:
     view = RunView(RUN, plan=typed_plan(example.plan))
     for seq, entry in enumerate(example.entries[:until]):
-        view.apply(seq, read_time(entry["at"]), entry["kind"], entry["data"])
+        view.apply(seq, parse_time(entry["at"]), entry["kind"], entry["data"])
     return view
 
 
@@ -30,7 +30,7 @@ def render_frame(
     view: RunView, screen: Screen, events: Iterable[RecentEvent] = (), wait: str | None = None, later_s: int = 2
 ) -> str:
     last = view.history.last
-    now_us = (read_time(last.at) if last else 0) + later_s * 1_000_000
+    now_us = (parse_time(last.at) if last else 0) + later_s * 1_000_000
     return "".join(f"{line.plain}\n" for line in frame(view, now_us, screen, events, wait))
 
 
@@ -198,7 +198,7 @@ def test_every_line_fits_the_width_at_every_entry(name: str, width: int) -> None
     screen = Screen(width, 12)
 
     for seq, entry in enumerate(example.entries):
-        view.apply(seq, read_time(entry["at"]), entry["kind"], entry["data"])
+        view.apply(seq, parse_time(entry["at"]), entry["kind"], entry["data"])
         for rendered in (frame(view, 0, screen, EVENTS, "wait " * 90), closing_frame(view, 0, screen)):
             assert [line.plain for line in rendered if cell_len(line.plain) > width] == []
 

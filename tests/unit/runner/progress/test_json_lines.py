@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from fake_ledger.files import RUN
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.progress.json_lines import JsonProgress
 from ledgers import EXAMPLES
 
@@ -48,7 +48,7 @@ def test_short_waits_and_earlier_entries_are_not_printed(feed: Feed) -> None:
     progress = JsonProgress(stream)
 
     feed(progress, example, recalled=len(example.entries))
-    progress.waiting(read_time(example.entries[-1]["at"]) + 900_000, "rate limit before draft")
+    progress.waiting(parse_time(example.entries[-1]["at"]) + 900_000, "rate limit before draft")
 
     assert len(stream.getvalue().splitlines()) == 1
 
@@ -56,11 +56,11 @@ def test_short_waits_and_earlier_entries_are_not_printed(feed: Feed) -> None:
 def test_a_wait_is_printed_once_with_its_end() -> None:
     stream, now = io.StringIO(), [0.0]
     progress = JsonProgress(stream, clock=lambda: now[0])
-    progress.entry(0, read_time("2026-11-15T09:00:00.000000Z"), "run.opened", {})
+    progress.entry(0, parse_time("2026-11-15T09:00:00.000000Z"), "run.opened", {})
     now[0] = 0.01
 
     for _ in range(2):
-        progress.waiting(read_time("2026-11-15T09:00:04.000000Z"), "retry of draft")
+        progress.waiting(parse_time("2026-11-15T09:00:04.000000Z"), "retry of draft")
 
     assert stream.getvalue().splitlines()[1:] == [
         '{"kind":"progress.waiting","until":"2026-11-15T09:00:04.000000Z","wait_ms":4000,"why":"retry of draft"}'

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fake_ledger.files import RUN
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.ledger.entries import KINDS
 from forum_runner.progress.plain import PlainProgress
 from ledgers import EXAMPLES
@@ -78,7 +78,7 @@ def test_commands_name_the_directory_if_it_is_not_the_default() -> None:
 
     progress.opened(RUN, Path("my runs/first"), typed_plan(example.plan))
     for seq, entry in enumerate(example.entries):
-        progress.entry(seq, read_time(entry["at"]), entry["kind"], entry["data"])
+        progress.entry(seq, parse_time(entry["at"]), entry["kind"], entry["data"])
 
     assert "forum gate list 'my runs/first'\n" in stream.getvalue()
 

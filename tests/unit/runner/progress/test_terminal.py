@@ -23,7 +23,7 @@ SHOW, HIDE = "\x1b[?25h", "\x1b[?25l"
 PROGRAM = """
 import sys
 from pathlib import Path
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import parse_time
 from forum_runner.progress import make_progress
 from ledgers import EXAMPLES
 from unit.runner.progress.example_plan import typed_plan
@@ -32,7 +32,7 @@ example = EXAMPLES["failed_and_tolerated"]()
 progress = make_progress("auto", sys.stderr, color="color" in sys.argv)
 progress.opened(example.run_id, Path("d"), typed_plan(example.plan))
 for seq, entry in enumerate(example.entries):
-    progress.entry(seq, read_time(entry["at"]), entry["kind"], entry["data"])
+    progress.entry(seq, parse_time(entry["at"]), entry["kind"], entry["data"])
 progress.closed()
 print("the result")
 """
