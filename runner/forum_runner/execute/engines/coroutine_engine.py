@@ -12,6 +12,7 @@ from forum_runner.execute.call_report import Lost, Replied
 # How long cancelled calls may take to end while the engine closes.
 _CLOSE_PATIENCE_S = 1.0
 CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
+_CANCELLED_ITSELF = Reply(failure=Failure(ErrorKind.INTERNAL, "the adapter cancelled itself"))
 
 
 class LostCall(Exception):
@@ -31,7 +32,7 @@ class CoroutineEngine(ABC):
 
     @abstractmethod
     async def _dispose(self) -> None:
-        """Release what calls share, when no call is left."""
+        """Release the resources that calls share, after the last call has ended."""
 
     def attach(self, wake: Callable[[], None]) -> None:
         self._wake = wake
@@ -46,17 +47,12 @@ class CoroutineEngine(ABC):
         try:
             report = Replied(call, await self._answer(attempt))
         except asyncio.CancelledError:
-            report = self._cancelled_report(call)
+            report = Replied(call, CANCELLED if call in self._cancelled else _CANCELLED_ITSELF)
         except LostCall:
             report = Lost(call)
         except BaseException as error:  # SystemExit too: only a signal ends a run
-            report = Replied(call, failed(error))
+            report = Replied(call, failure_reply(error))
         self._report(report)
-
-    def _cancelled_report(self, call: str) -> Replied:
-        if call in self._cancelled:
-            return Replied(call, CANCELLED)
-        return Replied(call, Reply(failure=Failure(ErrorKind.INTERNAL, "the adapter cancelled itself")))
 
     def _report(self, report: Replied | Lost) -> None:
         self._tasks.pop(report.call, None)
@@ -88,5 +84,5 @@ class CoroutineEngine(ABC):
         await self._dispose()
 
 
-def failed(error: BaseException) -> Reply:
+def failure_reply(error: BaseException) -> Reply:
     return Reply(failure=Failure(ErrorKind.INTERNAL, f"the adapter failed: {type(error).__name__}: {error}"))

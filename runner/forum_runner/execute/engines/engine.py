@@ -17,7 +17,7 @@ class Engine(Protocol):
     """
 
     def attach(self, wake: Callable[[], None]) -> None:
-        """Call `wake` in the event loop whenever there is something to report."""
+        """Call `wake` in the event loop whenever there are new reports."""
         ...
 
     def begin(self, attempt: Attempt) -> None:
@@ -29,7 +29,7 @@ class Engine(Protocol):
         ...
 
     def reports(self) -> Sequence[Replied | Lost]:
-        """Return what there is to report, each report once."""
+        """Return the reports that have not been returned yet."""
         ...
 
     async def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from forum_adapters.base import Adapter, Attempt, Predictable, Reply
 from forum_adapters.registry import make_adapter
 from forum_runner.execute.call_report import Replied
-from forum_runner.execute.engines.coroutine_engine import CANCELLED, CoroutineEngine, failed
+from forum_runner.execute.engines.coroutine_engine import CANCELLED, CoroutineEngine, failure_reply
 
 MakeAdapter = Callable[[str, Mapping[str, Any]], Adapter]
 # For all adapters together. Adapters of programs wait until all processes that they started have ended.
@@ -31,7 +31,7 @@ class LocalEngine(CoroutineEngine):
             try:
                 self._add(name, attempt.settings)
             except (Exception, SystemExit) as error:
-                self._report(Replied(attempt.id, failed(error)))
+                self._report(Replied(attempt.id, failure_reply(error)))
                 return
         adapter = self._predictable.get(name)
         if adapter is None:
@@ -54,7 +54,7 @@ class LocalEngine(CoroutineEngine):
                 self._timers[call] = loop.call_later(latency_ms / 1_000, self._report_timed, Replied(call, reply))
                 return
         except (Exception, SystemExit) as error:
-            reply = failed(error)
+            reply = failure_reply(error)
         self._reports.append(Replied(call, reply))
         self._wake()
 

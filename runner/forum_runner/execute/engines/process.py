@@ -1,4 +1,4 @@
-"""The engine `process`: adapters run in worker processes, so that one that blocks, leaks or crashes harms no other.
+"""The engine `process`: adapters run in worker processes, so a faulty adapter does not harm other calls.
 
 Each call has a worker to itself, and workers are reused. A call whose worker dies is lost.
 """
@@ -83,6 +83,6 @@ class ProcessEngine(CoroutineEngine):
 
 
 def _retrieve(reply: asyncio.Future[Reply]) -> None:
-    """Prevents a warning of asyncio about an exception that is never retrieved."""
+    """Retrieves the exception of a reply that nobody awaits, because asyncio would warn about it."""
     if not reply.cancelled():
         reply.exception()

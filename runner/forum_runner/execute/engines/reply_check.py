@@ -9,7 +9,7 @@ from forum_runner.canonical import MAX_INTEGER
 
 
 def checked_reply(reply: object, limits: Limits) -> Reply:
-    """The reply itself, or a failure that says what is wrong with it; content beyond its limit is cut."""
+    """The reply itself or, if it is malformed, a failure that explains why. Content beyond the limit is cut."""
     if not isinstance(reply, Reply):
         return _malformed(f"a {type(reply).__name__} instead of a Reply")
     problem = _problem_with(reply)
@@ -62,5 +62,5 @@ def _is_usage(usage: object) -> bool:
     sent, cached, received = usage.input_tokens, usage.cached_input_tokens, usage.output_tokens
     if type(sent) is not int or type(cached) is not int or type(received) is not int:
         return False
-    # All three at once: the limit has every bit set that a count may have, and the sign is a bit too.
+    # Checks all three at once: MAX_INTEGER has all its bits set, and one negative count makes the result negative.
     return 0 <= sent | cached | received <= MAX_INTEGER

@@ -17,7 +17,7 @@ from msgspec import structs
 
 from forum_adapters.base import Limits, Reply
 from forum_runner.execute.call_report import Replied
-from forum_runner.execute.engines.coroutine_engine import failed
+from forum_runner.execute.engines.coroutine_engine import failure_reply
 from forum_runner.execute.engines.local import LocalEngine
 from forum_runner.execute.engines.reply_check import checked_reply
 from forum_runner.execute.engines.worker_messages import (
@@ -78,7 +78,7 @@ def _encoded(call: str, reply: Reply) -> bytes:
     try:
         return encode(CallEnded(call, reply))
     except (TypeError, ValueError) as error:
-        return encode(CallEnded(call, failed(error)))
+        return encode(CallEnded(call, failure_reply(error)))
 
 
 async def _serve(channel: socket.socket) -> None:

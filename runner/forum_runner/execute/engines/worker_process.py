@@ -28,11 +28,11 @@ from forum_runner.execute.engines.worker_messages import (
     read_response,
 )
 
-_START = "import sys; sys.path[:] = sys.argv[1:]; from forum_runner.execute.engines.worker import main; main()"
-# For processes that a worker leaves behind, after SIGTERM, and after SIGKILL. The second is longer than the grace
-# period that an adapter in the worker gives its programs.
+_START_CODE = "import sys; sys.path[:] = sys.argv[1:]; from forum_runner.execute.engines.worker import main; main()"
+# How long to wait for processes that a worker leaves behind, after SIGTERM, and after SIGKILL. The second time is
+# longer than the grace period that an adapter in the worker gives its programs.
 _GRACES_S = (0.2, 2.5, 5.0)
-# For everything in a reply except its content.
+# The maximum size of a reply without its content.
 _OVERHEAD_BYTES = 16 << 20
 _BUFFER_BYTES = 1 << 20
 
@@ -128,4 +128,4 @@ def _request() -> LaunchRequest:
     # Adapters read their credentials from the environment.
     env = dict(os.environb)
     # The keeper runs in the runner's directory.
-    return LaunchRequest(program, [program, b"-c", _START.encode(), *path], env, b".", _GRACES_S)
+    return LaunchRequest(program, [program, b"-c", _START_CODE.encode(), *path], env, b".", _GRACES_S)

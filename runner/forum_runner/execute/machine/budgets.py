@@ -14,58 +14,58 @@ CALLS, INPUT, OUTPUT, TOKENS, MONEY, BYTES, WALL = range(len(RESOURCES))
 TOTALS = ("input_tokens", "cached_input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms")
 
 # A call whose answer is limited to fewer tokens is not made.
-LEAST_TOKENS = 16
+MIN_TOKENS = 16
 _MILLION = 1_000_000
 
 Amounts = tuple[int, int, int, int, int, int, int]
 
 
 class Account:
-    """One budget: what finished calls used (`charged`) and open calls reserve (`held`), in the order of RESOURCES."""
+    """One budget: the usage of finished calls (`charged`) and the reservations of open calls (`held`), by resource."""
 
     __slots__ = ("charged", "held", "limits", "name", "scope")
 
     def __init__(self, scope: str, name: str, limits: Mapping[str, int]) -> None:
         self.scope = scope
         self.name = name
-        # The run's wall time is not the sum of its calls': the machine watches the clock for that.
-        kept = [amount for amount in RESOURCES if amount in limits and (scope, amount) != ("run", "wall_ms")]
-        self.limits = [(RESOURCES.index(amount), limits[amount]) for amount in kept]
+        # The wall time of a run is not the sum of the wall times of its calls: the machine watches the clock instead.
+        names = [name for name in RESOURCES if name in limits and (scope, name) != ("run", "wall_ms")]
+        self.limits = [(RESOURCES.index(name), limits[name]) for name in names]
         self.charged = [0] * len(RESOURCES)
         self.held = [0] * len(RESOURCES)
 
-    def left(self, amount: int, limit: int) -> int:
-        return limit - self.charged[amount] - self.held[amount]
+    def left(self, resource: int, limit: int) -> int:
+        return limit - self.charged[resource] - self.held[resource]
 
 
 class Shortage(Struct, frozen=True):
-    """The budget that a call does not fit. With `may_pass`, open calls hold a share and may release it."""
+    """A call does not fit a budget. With `is_temporary`, open calls hold a share of the budget and may release it."""
 
     account: Account
-    amount: int
+    resource: int
     limit: int
     used: int
     needed: int
-    may_pass: bool
+    is_temporary: bool
 
     def facts(self) -> dict[str, Any]:
         """The data of a `budget.stopped` entry."""
-        facts: dict[str, Any] = {"scope": self.account.scope, "amount": RESOURCES[self.amount], "limit": self.limit}
+        facts: dict[str, Any] = {"scope": self.account.scope, "amount": RESOURCES[self.resource], "limit": self.limit}
         if self.account.scope != "run":
             facts["name"] = self.account.name
         return {**facts, "used": self.used, "needed": self.needed}
 
 
 class Ceiling(Struct, frozen=True):
-    """The limits of one call. `short_time` and `short_output` are the budgets that lowered the adapter's limits."""
+    """The limits of one call. The shortages are the budgets that lowered the limits of the adapter."""
 
     input_tokens: int
     max_tokens: int
     max_output_bytes: int
     timeout_ms: int
     prices: TokenPrices
-    short_time: Shortage | None = None
-    short_output: Shortage | None = None
+    time_shortage: Shortage | None = None
+    output_shortage: Shortage | None = None
 
     def amounts(self, calls: int) -> Amounts:
         money = self.prices.cost(self.input_tokens, 0, self.max_tokens)
@@ -73,7 +73,7 @@ class Ceiling(Struct, frozen=True):
         return calls, self.input_tokens, self.max_tokens, tokens, money, self.max_output_bytes, self.timeout_ms
 
     def reserved(self) -> dict[str, int]:
-        """As `task.started` and `verdict.asked` record it."""
+        """The reservation, as `task.started` and `verdict.asked` record it."""
         input_tokens, max_tokens, prices = self.input_tokens, self.max_tokens, self.prices
         return {
             "input_tokens": input_tokens,
@@ -84,17 +84,17 @@ class Ceiling(Struct, frozen=True):
 
 
 def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | Shortage:
-    """The ceiling that fits every account, or the account that the call does not fit."""
+    """The ceiling lowered so that it fits every account, or the shortage if no ceiling does."""
     if not accounts:
         return wanted
     shortage = _first_shortage(accounts, wanted.amounts(calls))
-    if shortage is None or shortage.may_pass:
+    if shortage is None or shortage.is_temporary:
         return wanted if shortage is None else shortage
     lowered = wanted
     for account in accounts:
-        for amount, limit in account.limits:
-            lowered = _lowered(lowered, account, amount, limit)
-    least = min(wanted.max_tokens, LEAST_TOKENS)
+        for resource, limit in account.limits:
+            lowered = _lower(lowered, account, resource, limit)
+    least = min(wanted.max_tokens, MIN_TOKENS)
     smallest = structs.replace(
         lowered,
         max_tokens=max(lowered.max_tokens, least),
@@ -107,49 +107,49 @@ def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | S
     short = list(_shortages(accounts, wanted.amounts(calls)))
     return structs.replace(
         smallest,
-        short_time=next((item for item in short if item.amount == WALL), wanted.short_time),
-        short_output=next((item for item in short if item.amount != WALL), None),
+        time_shortage=next((item for item in short if item.resource == WALL), wanted.time_shortage),
+        output_shortage=next((item for item in short if item.resource != WALL), None),
     )
 
 
 def _first_shortage(accounts: Sequence[Account], need: Amounts) -> Shortage | None:
-    """The first shortage that will not pass or, without one, the first that may."""
-    passing: Shortage | None = None
+    """The first permanent shortage or, without one, the first temporary shortage."""
+    temporary: Shortage | None = None
     for shortage in _shortages(accounts, need):
-        if not shortage.may_pass:
+        if not shortage.is_temporary:
             return shortage
-        passing = passing or shortage
-    return passing
+        temporary = temporary or shortage
+    return temporary
 
 
 def _shortages(accounts: Sequence[Account], need: Amounts) -> Iterator[Shortage]:
     for account in accounts:
-        for amount, limit in account.limits:
-            if need[amount] > account.left(amount, limit):
-                held = account.held[amount]
-                yield Shortage(account, amount, limit, account.charged[amount] + held, need[amount], held > 0)
+        for resource, limit in account.limits:
+            if need[resource] > account.left(resource, limit):
+                held = account.held[resource]
+                yield Shortage(account, resource, limit, account.charged[resource] + held, need[resource], held > 0)
 
 
-def _lowered(ceiling: Ceiling, account: Account, amount: int, limit: int) -> Ceiling:
-    left = max(account.left(amount, limit), 0)
+def _lower(ceiling: Ceiling, account: Account, resource: int, limit: int) -> Ceiling:
+    left = max(account.left(resource, limit), 0)
     tokens, prices = ceiling.max_tokens, ceiling.prices
-    if amount == OUTPUT:
+    if resource == OUTPUT:
         tokens = min(tokens, left)
-    elif amount == TOKENS:
+    elif resource == TOKENS:
         tokens = min(tokens, max(left - ceiling.input_tokens, 0))
-    elif amount == MONEY and prices.output:
+    elif resource == MONEY and prices.output:
         rest = left * _MILLION - ceiling.input_tokens * prices.input
         tokens = min(tokens, max(rest // prices.output, 0))
-    elif amount == BYTES:
+    elif resource == BYTES:
         return structs.replace(ceiling, max_output_bytes=min(ceiling.max_output_bytes, left))
-    elif amount == WALL:
+    elif resource == WALL:
         return structs.replace(ceiling, timeout_ms=min(ceiling.timeout_ms, left))
     return structs.replace(ceiling, max_tokens=tokens)
 
 
-def _amounts(of: Mapping[str, int], calls: int, wall_ms: int) -> Amounts:
-    sent, received = of["input_tokens"], of["output_tokens"]
-    return calls, sent, received, sent + received, of["micro_usd"], of["output_bytes"], wall_ms
+def _amounts(values: Mapping[str, int], calls: int, wall_ms: int) -> Amounts:
+    sent, received = values["input_tokens"], values["output_tokens"]
+    return calls, sent, received, sent + received, values["micro_usd"], values["output_bytes"], wall_ms
 
 
 class Budgets:
@@ -183,24 +183,25 @@ class Budgets:
             found.append(account)
         return found
 
-    def timeout(self, task: str, agent: str | None, timeout_ms: int) -> int:
+    def limit_timeout(self, task: str, agent: str | None, timeout_ms: int) -> int:
         """The timeout of a call within the accounts that limit wall time."""
         if not self.limits_anything:
             return timeout_ms
         for account in self.accounts(task, agent):
-            for amount, limit in account.limits:
-                if amount == WALL:
-                    timeout_ms = max(min(timeout_ms, account.left(amount, limit)), 1)
+            for resource, limit in account.limits:
+                if resource == WALL:
+                    timeout_ms = max(min(timeout_ms, account.left(resource, limit)), 1)
         return timeout_ms
 
     def hold(self, task: str, agent: str | None, reserved: Mapping[str, int], timeout_ms: int) -> None:
+        """Reserves the amounts of a call. A check by a command, which has no agent, does not count as a call."""
         calls = 0 if agent is None else 1
         self.totals["calls"] += calls
         if self.limits_anything:
             need = _amounts(reserved, calls, timeout_ms)
             for account in self.accounts(task, agent):
-                for amount, _ in account.limits:
-                    account.held[amount] += need[amount]
+                for resource, _ in account.limits:
+                    account.held[resource] += need[resource]
 
     def settle(
         self,
@@ -225,6 +226,6 @@ class Budgets:
             held = _amounts(reserved, calls, timeout_ms)
             used = _amounts(charged, calls, timeout_ms if usage is None else charged.get("wall_ms", 0))
             for account in self.accounts(task, agent):
-                for amount, _ in account.limits:
-                    account.held[amount] -= held[amount]
-                    account.charged[amount] += used[amount]
+                for resource, _ in account.limits:
+                    account.held[resource] -= held[resource]
+                    account.charged[resource] += used[resource]

@@ -44,7 +44,9 @@ def take_reply(core: MachineCore, call_id: str, reply: Reply) -> None:
     if failure is not None:
         unit.losses += failure.kind is ErrorKind.CANCELLED and not core.is_pausing
         # The budget that cut the call short, if it was not a limit of the adapter.
-        shortage = {ErrorKind.TIMEOUT: call.short_time, ErrorKind.OUTPUT_LIMIT: call.short_output}.get(failure.kind)
+        shortage = {ErrorKind.TIMEOUT: call.time_shortage, ErrorKind.OUTPUT_LIMIT: call.output_shortage}.get(
+            failure.kind
+        )
     _wake_units_waiting_for_budget(core)
     if shortage is not None:
         task_end.stop(core, unit, shortage)

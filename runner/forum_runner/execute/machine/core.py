@@ -67,6 +67,8 @@ class MachineCore:
         self.wall_ms: int | None = plan.policy.budget.get("wall_ms")
         self.outcome: Outcome | None = None
         self.is_pausing = False
+        # Whether the units that had not started were ended, because the run is stopping.
+        self.has_ended_unstarted = False
         # Units that have begun go first, to finish work that was already paid for.
         self.begun_queue: deque[Unit] = deque()
         self.fresh_queue: deque[Unit] = deque()
@@ -74,14 +76,11 @@ class MachineCore:
         self.waiting_for_budget: list[Unit] = []
         self._timers: list[tuple[int, int, Unit]] = []
         self._numbers = count()
-        self._commands: list[Command] = []
+        self.commands: list[Command] = []
         self._has_cancels = False
 
-    def begin(self, attempt: Attempt) -> None:
-        self._commands.append(attempt)
-
     def cancel(self, call: str) -> None:
-        self._commands.append(Cancel(call))
+        self.commands.append(Cancel(call))
         self._has_cancels = True
 
     def cancel_all(self) -> None:
@@ -89,7 +88,7 @@ class MachineCore:
             self.cancel(call)
 
     def take_commands(self) -> list[Command]:
-        commands, self._commands = self._commands, []
+        commands, self.commands = self.commands, []
         if self._has_cancels:
             self._has_cancels = False
             # A call may have ended in the same step.
@@ -128,7 +127,7 @@ class MachineCore:
     def reset(self) -> None:
         """Forgets everything that is not in the ledger, as after a restart."""
         self.outcome = None
-        self.is_pausing = False
+        self.is_pausing = self.has_ended_unstarted = False
         self.begun_queue.clear()
         self.fresh_queue.clear()
         self.waiting_for_budget.clear()

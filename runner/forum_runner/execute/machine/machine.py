@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from forum_runner.execute.call_report import Lost, Replied
 from forum_runner.execute.machine import call_result, next_call, task_end, task_start
-from forum_runner.execute.machine.core import Context, MachineCore
+from forum_runner.execute.machine.core import MachineCore
 from forum_runner.execute.machine.events import Decided, Event, Interrupted, Outcome, Transition
-from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 # The worst task state gives the run its status.
 _WORST_FIRST = ("stopped", "failed", "refused", "cancelled")
 
 
 class Machine(MachineCore):
-    def __init__(self, plan: WavePlan, context: Context) -> None:
-        super().__init__(plan, context)
-        self._has_ended_unstarted = False
-
     def open(self, now_us: int) -> Transition:
         """Starts a run whose first entry was written."""
         self.state.now_us = now_us
@@ -32,7 +27,6 @@ class Machine(MachineCore):
         state = self.state
         state.now_us = now_us
         self.reset()
-        self._has_ended_unstarted = False
         self.record("run.resumed", {"implementation": dict(self.context.implementation)})
         self._pass_deadlines()
         for unit in list(state.open_calls.values()):
@@ -97,8 +91,8 @@ class Machine(MachineCore):
             self._let_tasks_arrive()
             while (begun or fresh) and len(open_calls) < max_calls:
                 next_call.advance(self, begun.popleft() if begun else fresh.popleft())
-            if state.is_stopping and not self._has_ended_unstarted:
-                self._has_ended_unstarted = True
+            if state.is_stopping and not self.has_ended_unstarted:
+                self.has_ended_unstarted = True
                 task_start.end_all_unstarted(self)
             elif not state.released_tasks and (state.left_in_wave or not self._is_wave_due()):
                 break

@@ -108,12 +108,12 @@ def _begin(core: MachineCore, unit: Unit, prompt: Prompt, ceiling: Ceiling) -> N
     call, context = unit.call, core.context
     if call is None:
         raise ValueError(f"no call of '{unit.name}' is open")
-    call.short_time, call.short_output = ceiling.short_time, ceiling.short_output
+    call.time_shortage, call.output_shortage = ceiling.time_shortage, ceiling.output_shortage
     limits = Limits(
-        ceiling.timeout_ms, ceiling.max_output_bytes, ceiling.max_tokens, is_final=ceiling.short_time is not None
+        ceiling.timeout_ms, ceiling.max_output_bytes, ceiling.max_tokens, is_final=ceiling.time_shortage is not None
     )
     settings = context.check_settings if call.adapter is None else context.settings[call.adapter]
-    core.begin(
+    core.commands.append(
         Attempt(
             call.id, context.run, unit.name, call.attempt, call.adapter or "", settings, prompt, limits,
             call.agent, call.check, context.site,
@@ -136,7 +136,7 @@ def _reserve(core: MachineCore, unit: Unit, agent: str | None, adapter: str | No
         accounts = state.budgets.accounts(unit.task.id, agent)
         ceiling = fit(accounts, wanted, 0 if agent is None else 1)
     if isinstance(ceiling, Shortage):
-        if ceiling.may_pass:
+        if ceiling.is_temporary:
             core.waiting_for_budget.append(unit)
         else:
             task_end.stop(core, unit, ceiling)
@@ -155,4 +155,4 @@ def _within_time(core: MachineCore, wanted: Ceiling, left_ms: int) -> Ceiling:
         return wanted
     used_ms = core.state.active_ms(core.state.now_us)
     short = Shortage(core.state.budgets.run, WALL, used_ms + left_ms, used_ms, wanted.timeout_ms, False)
-    return structs.replace(wanted, timeout_ms=left_ms, short_time=short)
+    return structs.replace(wanted, timeout_ms=left_ms, time_shortage=short)

@@ -92,6 +92,9 @@ class RunState:
             raise NoValueError(f"'{unit}' has no output")
         return found.output
 
+    def value(self, unit: str) -> Any:
+        return self.output(unit).value
+
     def passed_instances(self, task: str) -> Sequence[str]:
         expansion = self.expansions.get(task)
         if expansion is None:
@@ -225,7 +228,7 @@ class RunState:
     def _open_call(self, unit: Unit, seq: int, at_us: int, data: Data, check: int | None) -> None:
         agent, adapter, reserved = data.get("agent"), data.get("adapter"), data["reserved"]
         task = unit.task.id
-        timeout_ms = self.budgets.timeout(task, agent, self.call_limits[adapter].timeout_ms)
+        timeout_ms = self.budgets.limit_timeout(task, agent, self.call_limits[adapter].timeout_ms)
         call = Call(f"{self.run}/{seq}", seq, data["attempt"], agent, adapter, reserved, timeout_ms, at_us, check)
         self.budgets.hold(task, agent, reserved, timeout_ms)
         if adapter is not None and self.rates.limits_anything:

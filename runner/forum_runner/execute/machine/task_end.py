@@ -20,8 +20,8 @@ _WORST_STATES = {"failed": "error", "stopped": "budget", "refused": "rejected"}
 def stop(core: MachineCore, unit: Unit, shortage: Shortage) -> None:
     """Ends a unit whose next call does not fit a budget."""
     account = shortage.account
-    used = account.charged[shortage.amount] + account.held[shortage.amount]
-    if account.scope == "run" and shortage.amount == WALL:
+    used = account.charged[shortage.resource] + account.held[shortage.resource]
+    if account.scope == "run" and shortage.resource == WALL:
         used = core.state.active_ms(core.state.now_us)
     core.record("budget.stopped", structs.replace(shortage, used=used).facts(), causes=unit.causes_after_attempt)
     end(core, unit, "stopped", "budget")

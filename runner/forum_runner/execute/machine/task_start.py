@@ -13,7 +13,7 @@ from forum_runner.execute.machine.events import Decided
 from forum_runner.execute.machine.program_call import reads_json
 from forum_runner.execute.machine.prompt_renderer import prompt_document
 from forum_runner.execute.machine.routing import route
-from forum_runner.execute.machine.task_output import Output, evaluate, make_body
+from forum_runner.execute.machine.task_output import Output, make_body
 from forum_runner.execute.machine.unit import GateState, Unit
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.ledger.clock import format_time
@@ -79,8 +79,8 @@ def is_blocked(core: MachineCore, task: PlannedTask) -> bool:
 def _condition_holds(core: MachineCore, unit: Unit) -> bool:
     for condition in unit.task.conditions:
         try:
-            value = evaluate(condition.value, core.state)
-        except NoValueError:
+            value = condition.value.evaluate(core.state)
+        except (NoValueError, RedactedBodyError):
             return False
         if not core.schemas.fits(condition.schema, value):
             return False
@@ -134,8 +134,9 @@ def _deliver(core: MachineCore, unit: Unit) -> bool:
                 return False
             _cut(core, unit, edge)
         if task.foreach is not None and unit.index is not None and task.foreach.name not in unit.delivered:
-            name = task.foreach.name
-            _deliver_item(core, unit, name, unit.index)
+            name, expansion = task.foreach.name, core.state.expansions[task.id]
+            item = Body(canonical(expansion.items.value[unit.index]), JSON, expansion.items.body.is_sensitive)
+            _record_delivery(core, unit, name, item, expansion.seq)
     except (NoValueError, RedactedBodyError) as error:
         task_end.fail(core, unit, "expects", f"the value for '{name}' is unavailable: {error}")
         return False
@@ -152,12 +153,6 @@ def _deliver_value(core: MachineCore, unit: Unit, edge: DataEdge) -> bool:
     last_ended_seq = max(core.state.units[name].ended_seq or 0 for name in edge.value.tasks())
     _record_delivery(core, unit, edge.name, value, last_ended_seq)
     return True
-
-
-def _deliver_item(core: MachineCore, unit: Unit, name: str, index: int) -> None:
-    expansion = core.state.expansions[unit.task.id]
-    item = canonical(expansion.items.value[index])
-    _record_delivery(core, unit, name, Body(item, JSON, expansion.items.body.is_sensitive), expansion.seq)
 
 
 def _cut(core: MachineCore, unit: Unit, edge: DataEdge) -> None:

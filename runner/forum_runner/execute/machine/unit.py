@@ -66,8 +66,8 @@ class Call:
     started_us: int
     check: int | None = None
     is_orphan: bool = False
-    short_time: Shortage | None = None
-    short_output: Shortage | None = None
+    time_shortage: Shortage | None = None
+    output_shortage: Shortage | None = None
     rate_slot: list[int] | None = None
 
 

@@ -7,21 +7,23 @@ from collections.abc import Iterator
 from forum_runner.execute.machine import GateState, RunState, Unit
 from forum_runner.wave_plan.planned_task import GateRule
 
+_MAX_LISTED = 5
+
 
 def describe_resume(state: RunState, now_us: int) -> Iterator[str]:
     """One line for all tasks that passed, and one for every other unit."""
     passed = [name for name in state.plan.tasks if state.state_of(name) == "passed"]
     if passed:
-        listed = ", ".join(passed[:5]) + (f" and {len(passed) - 5:,} more" if len(passed) > 5 else "")
-        yield f"kept (already passed): {listed}"
+        rest = len(passed) - _MAX_LISTED
+        yield f"kept (already passed): {', '.join(passed[:_MAX_LISTED])}" + (f" and {rest:,} more" if rest > 0 else "")
     for name in state.plan.tasks:
         units = state.expansions[name].units if name in state.expansions else [state.units[name]]
         for unit in units:
             if unit.state != "passed" and state.state_of(name) != "passed":
-                yield f"{unit.name}: {_plan_for(state, unit, now_us)}"
+                yield f"{unit.name}: {_describe_unit(state, unit, now_us)}"
 
 
-def _plan_for(state: RunState, unit: Unit, now_us: int) -> str:
+def _describe_unit(state: RunState, unit: Unit, now_us: int) -> str:
     if unit.state is not None:
         return f"kept (already {unit.state})"
     call = unit.call
@@ -32,14 +34,14 @@ def _plan_for(state: RunState, unit: Unit, now_us: int) -> str:
             return f"retrying attempt {unit.attempts}, which was lost"
         return f"attempt {unit.attempts} was lost; not retried, because the task is not idempotent"
     if unit.has_begun:
-        how = unit.ending.status if unit.ending is not None else "reused"
-        return f"continues after attempt {unit.attempts} ({how})"
+        status = unit.ending.status if unit.ending is not None else "reused"
+        return f"continues after attempt {unit.attempts} ({status})"
     if unit.gate is not None and unit.gate.decision is None and unit.task.gate is not None:
-        return _plan_at_gate(unit.gate, unit.task.gate, now_us)
+        return _describe_gate(unit.gate, unit.task.gate, now_us)
     return "not started" if unit.gate is None or unit.gate.decision is None else f"{unit.gate.decision}, not started"
 
 
-def _plan_at_gate(gate: GateState, rule: GateRule, now_us: int) -> str:
+def _describe_gate(gate: GateState, rule: GateRule, now_us: int) -> str:
     if gate.deadline_us is None or gate.deadline_us > now_us:
         return "waiting for a decision"
     return f"{rule.deadline_decision}: the deadline passed without a decision"

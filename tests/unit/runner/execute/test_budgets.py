@@ -110,7 +110,7 @@ def test_a_call_over_budget_is_reduced(limits: dict[str, int], reduced: dict[str
     ceiling = fit([make_account(limits)], WANTED, 1)
 
     assert isinstance(ceiling, Ceiling)
-    assert structs.replace(ceiling, short_time=None, short_output=None) == structs.replace(WANTED, **reduced)
+    assert structs.replace(ceiling, time_shortage=None, output_shortage=None) == structs.replace(WANTED, **reduced)
 
 
 @pytest.mark.requirement("RUN-BUDGET-003", "RUN-BUDGET-004")
@@ -128,7 +128,7 @@ def test_a_call_that_cannot_be_reduced_enough_is_stopped(limits: dict[str, int],
     shortage = fit([make_account(limits, **{f"charged_{name}": 1 for name in limits if name == "calls"})], WANTED, 1)
 
     assert isinstance(shortage, Shortage)
-    assert (shortage.amount, shortage.needed, shortage.may_pass) == (amount, needed, False)
+    assert (shortage.resource, shortage.needed, shortage.is_temporary) == (amount, needed, False)
 
 
 @pytest.mark.requirement("RUN-BUDGET-003")
@@ -151,7 +151,7 @@ def test_a_call_waits_for_reservations_of_open_calls() -> None:
     shortage = fit([make_account({"output_tokens": 1_500}, held_output_tokens=1_000)], WANTED, 1)
 
     assert isinstance(shortage, Shortage)
-    assert shortage.may_pass
+    assert shortage.is_temporary
 
 
 @pytest.mark.requirement("RUN-BUDGET-003")
@@ -161,7 +161,7 @@ def test_a_call_does_not_wait_if_releasing_reservations_would_not_help() -> None
     shortage = fit([make_account(limits, held_output_tokens=1_000, charged_calls=1)], WANTED, 1)
 
     assert isinstance(shortage, Shortage)
-    assert (shortage.amount, shortage.may_pass) == (0, False)
+    assert (shortage.resource, shortage.is_temporary) == (0, False)
 
 
 @pytest.mark.requirement("RUN-BUDGET-001")

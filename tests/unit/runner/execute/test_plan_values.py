@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forum_runner.execute.machine import Output
-from forum_runner.execute.machine.task_output import evaluate, make_body
+from forum_runner.execute.machine.task_output import make_body
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.wave_plan.plan_value import NoValueError, read_value
 
@@ -21,6 +21,9 @@ class KnownOutputs:
         instances = {"each[0]": Body(b'{"n":1}', JSON), "each[1]": Body(b'{"n":2}', JSON)}
         secret = TEXT_BODY._replace(is_sensitive=True)
         return Output({"text": TEXT_BODY, "object": OBJECT_BODY, "secret": secret, **instances}[unit])
+
+    def value(self, unit: str) -> Any:
+        return self.output(unit).value
 
     def passed_instances(self, task: str) -> Sequence[str]:
         assert task == "each"
@@ -64,4 +67,4 @@ def test_a_pointer_to_a_missing_value_raises_an_error(value: dict[str, Any]) -> 
 
 @pytest.mark.requirement("RUN-WHEN-001")
 def test_a_condition_sees_text_as_a_string() -> None:
-    assert evaluate(read_value({"task": "text"}), KnownOutputs()) == "é\n"
+    assert read_value({"task": "text"}).evaluate(KnownOutputs()) == "é\n"
