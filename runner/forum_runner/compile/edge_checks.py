@@ -78,7 +78,7 @@ def _check_condition(task: Task, when: When, plan: Plan, *, is_upstream: bool) -
 
 
 def has_unclear_edges(task: Task, plan: Plan) -> bool:
-    """Whether an edge of the task is so invalid that its upstream or its name is unknown."""
+    """Whether an edge of the task is invalid or has a duplicate key, so that its upstream or its name is unknown."""
     origin = task.origin.at("needs")
     if origin.is_ambiguous() or has_wrong_type(origin, list) or len(raw_value(origin) or ()) != len(task.needs):
         return True

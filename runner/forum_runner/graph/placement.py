@@ -20,7 +20,7 @@ _MAX_CURVE_WIDTH = 110
 _CURVE_WIDTH_PER_LINE = 3
 _TAIL = 20
 _LABELED_TAIL = 36
-
+# Each lane at an end of a line multiplies the line's weight: bends in long lines are the most visible.
 _LANE_WEIGHT = 4
 
 
