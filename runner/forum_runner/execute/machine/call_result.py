@@ -44,9 +44,8 @@ def take_reply(core: MachineCore, call_id: str, reply: Reply) -> None:
     if failure is not None:
         unit.losses += failure.kind is ErrorKind.CANCELLED and not core.is_pausing
         # The budget that cut the call short, if it was not a limit of the adapter.
-        shortage = {ErrorKind.TIMEOUT: call.time_shortage, ErrorKind.OUTPUT_LIMIT: call.output_shortage}.get(
-            failure.kind
-        )
+        shortages = {ErrorKind.TIMEOUT: call.time_shortage, ErrorKind.OUTPUT_LIMIT: call.output_shortage}
+        shortage = shortages.get(failure.kind)
     _wake_units_waiting_for_budget(core)
     if shortage is not None:
         task_end.stop(core, unit, shortage)
@@ -213,7 +212,7 @@ def proceed(core: MachineCore, unit: Unit) -> None:
     """
     last, tries = unit.ending, unit.attempts_at_step
     if unit.is_reused or (last is not None and last.status == "ok"):
-        _proceed_after_an_answer(core, unit)
+        _proceed_after_answer(core, unit)
     elif last is None:
         _retry(core, unit)
     elif last.status == "cancelled":
@@ -257,22 +256,22 @@ def _retry_unless_lost_too_often(core: MachineCore, unit: Unit) -> None:
         task_end.fail(core, unit, "error")
 
 
-def _proceed_after_an_answer(core: MachineCore, unit: Unit) -> None:
+def _proceed_after_answer(core: MachineCore, unit: Unit) -> None:
     while not unit.is_reused and not unit.has_failed_check and unit.checks_passed < len(unit.task.checks):
         schema = unit.task.checks[unit.checks_passed].schema
         if schema is None:
-            _proceed_with_check(core, unit)
+            _repeat_or_make_check(core, unit)
             return
         if not can_read_bodies(core, unit):
             return
         _check_by_schema(core, unit, schema)
     if unit.has_failed_check:
-        _proceed_after_a_failed_verdict(core, unit)
+        _proceed_after_failed_check(core, unit)
     else:
         task_end.end(core, unit, "passed", None)
 
 
-def _proceed_after_a_failed_verdict(core: MachineCore, unit: Unit) -> None:
+def _proceed_after_failed_check(core: MachineCore, unit: Unit) -> None:
     """Escalates before it retries: another tier is more likely to succeed."""
     is_last = unit.step + 1 >= len(unit.ladder)
     if is_last and unit.attempts_at_step < unit.task.retry.attempts:
@@ -281,8 +280,8 @@ def _proceed_after_a_failed_verdict(core: MachineCore, unit: Unit) -> None:
         escalate_or_fail(core, unit, "verdict")
 
 
-def _proceed_with_check(core: MachineCore, unit: Unit) -> None:
-    """Repeats a check that gave no verdict, as often as the retry rule allows."""
+def _repeat_or_make_check(core: MachineCore, unit: Unit) -> None:
+    """Makes the next check, or repeats one that gave no verdict, as often as the retry rule allows."""
     failure, unit.check_error = unit.check_error, None
     if failure is None or failure.kind is ErrorKind.CANCELLED:
         _retry_unless_lost_too_often(core, unit)

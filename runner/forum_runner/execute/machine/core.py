@@ -21,7 +21,10 @@ from forum_runner.wave_plan.wave_plan_reader import AdapterSettings, WavePlan
 
 
 class Reusable(NamedTuple):
-    """A result of an earlier run that may replace an attempt: its origin, and the entry that contains it."""
+    """A result of an earlier run that may replace an attempt.
+
+    `source` is `from` for a base run and `cache` for the cache; `seq` is the entry that contains the result.
+    """
 
     source: str
     run: str
@@ -47,10 +50,7 @@ class Context:
 
 
 class MachineCore:
-    """The state of a run, and the rest, which follows from the state and is rebuilt when a run is resumed.
-
-    Only entries change `state`.
-    """
+    """Only entries change `state`. All other attributes follow from the state and are rebuilt when a run is resumed."""
 
     def __init__(self, plan: WavePlan, context: Context) -> None:
         self.plan = plan
@@ -105,7 +105,7 @@ class MachineCore:
         heappush(self._timers, (until_us, next(self._numbers), unit))
 
     def take_due(self) -> Unit | None:
-        """The next unit whose time has come."""
+        """The next unit whose time has come; None if there is none."""
         while self._timers and self._timers[0][0] <= self.state.now_us:
             due_us, _, unit = heappop(self._timers)
             if unit.state is None and unit.resumes_us == due_us:

@@ -129,8 +129,8 @@ class RunState:
 
     def active_ms(self, now_us: int) -> int:
         """How long the run has been active, without pauses and the time between two processes."""
-        running = 0 if self.active_since_us is None else now_us - self.active_since_us
-        return (self.active_us + running) // 1_000
+        running_us = 0 if self.active_since_us is None else now_us - self.active_since_us
+        return (self.active_us + running_us) // 1_000
 
     def _run_opened(self, _seq: int, at_us: int, _data: Data, _bodies: Bodies) -> None:
         self.active_since_us = at_us
@@ -371,7 +371,7 @@ class RunState:
 
 
 _OK = CallEnding("ok")
-# The errors of calls that got an answer, which could not be used.
+# The errors of calls that got an unusable answer.
 _ANSWER_ERRORS = frozenset(kind.value for kind in ErrorKind if kind.is_answer)
 
 Applier = Callable[[RunState, int, int, Data, Bodies], None]

@@ -39,7 +39,7 @@ def arrive(core: MachineCore, task: PlannedTask) -> None:
 
 
 def admit(core: MachineCore, unit: Unit) -> None:
-    """Opens the unit's gate at once; a unit without a gate waits until there is room for a call."""
+    """Opens the unit's gate at once; a unit without a gate waits until the run may make another call."""
     rule = unit.task.gate
     if rule is None or (unit.gate is not None and unit.gate.decision == "rejected"):
         core.fresh_queue.append(unit)
@@ -124,7 +124,7 @@ def prepare(core: MachineCore, unit: Unit) -> bool:
 
 
 def _deliver(core: MachineCore, unit: Unit) -> bool:
-    """Returns False if a value is unavailable or does not match its schema: then the unit has ended."""
+    """Delivers all values. Returns False if one is unavailable or invalid, and the unit has therefore ended."""
     task = unit.task
     name = ""
     try:
@@ -132,7 +132,7 @@ def _deliver(core: MachineCore, unit: Unit) -> bool:
             name = edge.name
             if name not in unit.delivered and not _deliver_value(core, unit, edge):
                 return False
-            _cut(core, unit, edge)
+            _record_cut(core, unit, edge)
         if task.foreach is not None and unit.index is not None and task.foreach.name not in unit.delivered:
             name, expansion = task.foreach.name, core.state.expansions[task.id]
             item = Body(canonical(expansion.items.value[unit.index]), JSON, expansion.items.body.is_sensitive)
@@ -155,8 +155,8 @@ def _deliver_value(core: MachineCore, unit: Unit, edge: DataEdge) -> bool:
     return True
 
 
-def _cut(core: MachineCore, unit: Unit, edge: DataEdge) -> None:
-    """Records how much of a value a prompt gets, unless an earlier process did."""
+def _record_cut(core: MachineCore, unit: Unit, edge: DataEdge) -> None:
+    """Records how much of a long value a prompt gets, unless an earlier process did."""
     delivered = unit.delivered[edge.name]
     if edge.max_bytes is None or delivered.kept_bytes is not None:
         return
