@@ -80,7 +80,7 @@ class Site(ThreadingHTTPServer):
 class _Handler(SimpleHTTPRequestHandler):
     server: Site
     protocol_version = "HTTP/1.1"
-    # Head and body are two writes: the second would wait for the first to be acknowledged.
+    # Head and body are two writes. With Nagle's algorithm, the second waits until the first is acknowledged.
     disable_nagle_algorithm = True
 
     def __init__(self, request: Any, client_address: Any, server: Site) -> None:
@@ -150,7 +150,7 @@ def open_page(site: Site, browser: str, module: str) -> Iterator[None]:
     """Open a page that runs a module, in a browser that is killed at the end."""
     (site.folder / "page.html").write_text(PAGE % module, encoding="utf-8")
     profile = site.folder.with_name(f"{site.folder.name}-profile")
-    # The sandbox does not work as root, and containers have little shared memory.
+    # The sandbox does not work as root, and containers have little shared memory in /dev/shm.
     options = ["--headless", "--no-sandbox", "--disable-dev-shm-usage", "--no-proxy-server", "--no-first-run"]
     with profile.with_suffix(".log").open("wb") as log:
         process = subprocess.Popen(
@@ -163,6 +163,6 @@ def open_page(site: Site, browser: str, module: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # The installed command may be a script, and the browser is several processes.
+        # Kill the whole group: the installed command may be a script, and the browser consists of several processes.
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -117,7 +117,7 @@ def test_cancelling_a_run_does_not_affect_another_run_in_its_event_loop(
     check_valid(cancelled.path / "run")
 
 
-def test_twenty_scripted_runs_at_once_are_all_valid(tmp_path: Path) -> None:
+def test_twenty_concurrent_scripted_runs_are_all_valid(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.write(
         {name: ask(f"Write {name}.") for name in "abc"},

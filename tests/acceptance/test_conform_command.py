@@ -185,7 +185,7 @@ def test_a_ledger_is_verified_at_the_requested_levels(tmp_path: Path) -> None:
     assert (two_levels["verdict"], two_levels["levels"]["5"]) == ("valid", "not checked")
 
 
-def test_proofs_can_be_checked(tmp_path: Path) -> None:
+def test_proofs_and_checkpoints_are_created_and_checked(tmp_path: Path) -> None:
     request = {"protocol": 1, "id": "proofs/some", "role": "prove", "input": RUN / "ledger.jsonl"}
     proof, checkpoint = tmp_path / "proof.json", tmp_path / "checkpoint"
     requests = [

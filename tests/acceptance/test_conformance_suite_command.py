@@ -131,7 +131,7 @@ def test_expected_failures_are_strict(suite: Suite) -> None:
     assert "  listed      as an expected failure: chains are not looked at" in passing.stdout.splitlines()
 
 
-def test_reports_are_written(suite: Suite) -> None:
+def test_every_requested_report_is_written(suite: Suite) -> None:
     (suite.folder / "out").mkdir()
     options = ("--jsonl", "out/r.jsonl", "--junit", "out/r.xml", "--html", "out/r.html", "--badges", "out/badges")
 
@@ -307,7 +307,9 @@ def test_smoke_reports_for_each_role_whether_a_program_follows_the_protocol(suit
         ),
     ],
 )
-def test_smoke_gives_a_hint(suite: Suite, behavior: dict[str, object], finding: str, hint: str, code: int) -> None:
+def test_smoke_gives_a_hint_for_each_kind_of_problem(
+    suite: Suite, behavior: dict[str, object], finding: str, hint: str, code: int
+) -> None:
     command = write_entrypoint({"verify": behavior, "canonicalize": {"exit": 33}}, suite.folder)
 
     completed = suite.run("smoke", "--entrypoint", command, "--vectors", "vectors")

@@ -152,7 +152,7 @@ def test_errors_in_the_workflow_are_reported(folder: Folder) -> None:
     assert (result.code, "F012" in result.err) == (2, True)
 
 
-def test_inputs_need_no_values(folder: Folder) -> None:
+def test_doctor_needs_no_input_values(folder: Folder) -> None:
     inputs = {"word": {"type": "string"}, "token": {"type": "string", "secret": True}}
     folder.write({"a": sh("echo ${{ inputs.word }} ${{ inputs.token }}")}, inputs=inputs)
 

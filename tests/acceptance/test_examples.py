@@ -39,7 +39,7 @@ def _documents(path: Path) -> list[Any]:
     return [document.value for document in documents]
 
 
-# A file of inputs is not a manifest: it has no kind and no schema.
+# An inputs file is not a manifest: it has no kind and no schema.
 _FILES = [path for path in sorted(_MANIFESTS.rglob("*.yaml")) if "kind" in _documents(path)[0]]
 
 each_example = pytest.mark.parametrize("example", _EXAMPLES, ids=lambda path: path.name)

@@ -75,7 +75,7 @@ def test_a_run_in_real_time_has_the_same_outputs(folder: Folder) -> None:
 
 @pytest.mark.parametrize("name", ["data-check"])
 def test_the_script_gives_the_same_outputs_as_the_programs(folder: Folder) -> None:
-    """This example needs no model, so that its real programs can run too."""
+    """This example needs no model, so its real programs can also run."""
     salt = ("--input", "salt=0123456789abcdef")
     live = folder.run(*salt, out="live")
     scripted = folder.run(*salt, "--deterministic", out="scripted")

@@ -69,7 +69,7 @@ def test_an_edited_approval_is_distinguished_from_a_plain_one(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("verb", "options"), [("approve", ()), ("reject", ()), ("edit", EDIT)])
-def test_the_reason_of_a_decision_is_shown(tmp_path: Path, verb: str, options: tuple[str, ...]) -> None:
+def test_the_reason_for_a_decision_is_shown(tmp_path: Path, verb: str, options: tuple[str, ...]) -> None:
     folder = paused_run(tmp_path)
     reason = "read\x1b[2J it\ntwice"
 

@@ -202,7 +202,7 @@ def test_empty_input_is_incomplete_and_reported_as_empty() -> None:
 
 
 def damaged_ledgers(lines: list[bytes]) -> dict[str, bytes]:
-    """Damaged versions of a ledger, of which little is recognizable."""
+    """Versions of a ledger that are damaged so much that they are hard to recognize as a ledger."""
     rest = b"".join(lines[1:])
     return {
         "the first line is torn": lines[0][:40] + b"\n" + rest,

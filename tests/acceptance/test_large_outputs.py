@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def peak_bytes(folder: Folder, script: str, **policy: Any) -> int:
-    """The peak memory of a run with one task whose output is the plan's output."""
+    """Run a workflow with one task, whose output is also written to a file, and return the peak memory."""
     folder.write({"big": sh(script)}, roster=ROSTER, outputs={"all": "big"}, policy=policy)
     command = [sys.executable, "-c", RUN_AND_PRINT_PEAK, "run", "workflow.yaml", "--out", "run", "--progress", "none"]
     environment = {"PATH": os.environ["PATH"], "KEY": KEY}

@@ -1,4 +1,4 @@
-"""Requests and keys go only to the configured host, through the configured proxy."""
+"""Requests and keys are sent only to the configured host, and only through the configured proxy."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def create_key(folder: Path) -> VerifierKey:
 
 
 def refusal(result: subprocess.CompletedProcess[bytes]) -> tuple[int, str]:
-    """Return the exit code and the last line of standard error. Assert that nothing was printed."""
+    """Return the exit code and the last line of standard error. Assert that standard output is empty."""
     assert result.stdout == b""
     return result.returncode, result.stderr.decode().splitlines()[-1]
 

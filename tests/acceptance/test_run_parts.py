@@ -143,7 +143,7 @@ def test_a_base_that_lacks_the_task_is_refused_with_a_hint(folder: Folder) -> No
 
 
 def write_nested_plans(folder: Folder) -> None:
-    """Write a workflow that uses a plan for two matrix values. A task of that plan has another matrix."""
+    """Write a workflow that uses a plan for two matrix values. A task of that plan has its own matrix."""
     inner = {
         "up": sh("echo ${{ matrix.n }}", matrix={"n": [1, 2]}),
         "down": sh("echo down"),

@@ -71,7 +71,7 @@ def compare_reports(name: str, judged: Report, verified: Report, verdicts: froze
 
 
 @pytest.mark.parametrize("name", sorted(LEDGERS))
-def test_both_accept_every_example(name: str, tmp_path: Path) -> None:
+def test_both_verifiers_accept_every_example(name: str, tmp_path: Path) -> None:
     run_dir = LEDGERS[name](tmp_path)
 
     judged, verified = judge_report(run_dir), runner_report(run_dir)
@@ -82,7 +82,9 @@ def test_both_accept_every_example(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-REACH-001")
 @pytest.mark.parametrize("name", sorted(LEDGERS))
-def test_both_report_the_same_for_every_mutant_and_accept_no_detectable_one(name: str, tmp_path: Path) -> None:
+def test_both_verifiers_report_the_same_for_every_mutant_and_accept_no_detectable_one(
+    name: str, tmp_path: Path
+) -> None:
     run_dir = LEDGERS[name](tmp_path / "original")
     seed = SEED * len(LEDGERS) + sorted(LEDGERS).index(name)
     problems: list[str] = []
@@ -97,7 +99,7 @@ def test_both_report_the_same_for_every_mutant_and_accept_no_detectable_one(name
 
 @pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-VERIFY-005")
 @pytest.mark.parametrize("levels", [{1}, {2}, {3}, {4}, {5}, {1, 2, 5}])
-def test_both_report_the_same_for_a_subset_of_levels(levels: set[int], tmp_path: Path) -> None:
+def test_both_verifiers_report_the_same_for_a_subset_of_levels(levels: set[int], tmp_path: Path) -> None:
     for name, build in LEDGERS.items():
         run_dir = build(tmp_path / name)
 
@@ -108,7 +110,7 @@ def test_both_report_the_same_for_a_subset_of_levels(levels: set[int], tmp_path:
         ), name
 
 
-def test_both_report_the_same_for_a_ledger_file(tmp_path: Path) -> None:
+def test_both_verifiers_report_the_same_for_a_ledger_file(tmp_path: Path) -> None:
     for name, build in LEDGERS.items():
         ledger = build(tmp_path / name) / "ledger.jsonl"
 

@@ -193,7 +193,7 @@ def test_a_pin_refuses_a_rollback_a_fork_and_a_different_run(run_dir: Path, othe
     assert pin.read_bytes() == before
 
 
-def test_a_pin_grows_with_its_ledger(run_dir: Path, tmp_path: Path) -> None:
+def test_a_pin_is_updated_when_its_ledger_grows(run_dir: Path, tmp_path: Path) -> None:
     pin = tmp_path / "pin"
     forum("verify", "--pin", pin, run_dir)
     before = pin.read_bytes()

@@ -26,7 +26,7 @@ def ledger_bytes(folder: Folder) -> bytes:
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-007", "RUN-VIRTUAL-002")
-def test_a_decision_writes_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_decision_writes_the_same_bytes(tmp_path: Path) -> None:
     folders = [paused_run(tmp_path / name) for name in ("one", "two")]
 
     for folder in folders:

@@ -1,6 +1,6 @@
 """Wave plans to run: layers of tasks without work, commands that do nothing, and two opposed chains.
 
-Each task has its own instruction, so that no two tasks share a body.
+Each task of a layered plan has its own instruction, so that no two of its tasks share a body.
 """
 
 from collections.abc import Iterable, Mapping

@@ -91,5 +91,5 @@ def bodies_in(directory: Path) -> dict[str, bytes]:
 
 
 def bytes_in(directory: Path) -> dict[str, bytes]:
-    """All files of a run directory by path."""
+    """The contents of all files of a run directory by path."""
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}

@@ -38,7 +38,7 @@ class SchemaCache:
         """Replacement for `schemas.schema_mismatch`."""
         if type(validator) is not _VALIDATOR:
             return _original_schema_mismatch(validator, value)
-        # `repr` distinguishes values that are equal in Python: true, 1 and 1.0, and objects with another order of keys.
+        # `repr` distinguishes values that are equal in Python: true, 1 and 1.0, and objects that differ in key order.
         key = hashlib.sha256(f"{self._schema(validator)} {value!r}".encode()).hexdigest()
         if key not in self.results:
             self.results[key] = _original_schema_mismatch(validator, value)

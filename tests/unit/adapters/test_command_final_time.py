@@ -28,7 +28,7 @@ IGNORES_SIGTERM = "trap '' TERM; touch ready; while :; do sleep 600; done"
 
 @pytest.fixture(autouse=True)
 def long_grace_periods(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that waits for a whole grace period fails the test by its timeout."""
+    """Grace periods are longer than the timeout of the tests, so a call that waits for one fails its test."""
     monkeypatch.setattr(command, "TERM_GRACE_S", 2 * PATIENCE_S)
     monkeypatch.setattr(command, "STRAY_GRACE_S", 2 * PATIENCE_S)
 

@@ -59,7 +59,7 @@ def test_a_program_that_kills_its_parent_fails_and_is_terminated() -> None:
         adapter = CommandAdapter("shell", WITH_PATH)
         killer = shell("setsid sh -c 'sleep 600; :' $1 & kill -KILL $PPID; sleep 600", mark)
         replies = [await adapter.answer(attempt(*killer)), await adapter.answer(attempt("echo", "next"))]
-        # The keeper terminates them in the background.
+        # The keeper terminates the leftover processes in the background.
         await asyncio.to_thread(wait_until_ended, mark)
         await adapter.close()
         return replies

@@ -105,7 +105,7 @@ def test_a_key_that_the_server_repeats_is_scrubbed(format_: Format, status: int)
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_the_model_and_the_finish_reason_are_scrubbed_too(format_: Format) -> None:
+def test_the_model_and_the_finish_reason_are_also_scrubbed(format_: Format) -> None:
     with FaultyServer() as server:
         server.will(says("x", model=f"model {KEY}", finish=f"because of {KEY}"))
         reply = ask_at(format_, server.base_url, api_key_env="TEST_KEY")

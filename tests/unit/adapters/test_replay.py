@@ -59,7 +59,7 @@ def test_a_recorded_call_gets_its_recorded_reply() -> None:
     assert [replay.predict(attempt) for attempt in attempts] == [(c["reply"], c["latency_ms"]) for c in calls]
 
 
-def test_a_reply_takes_the_recorded_latency(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_is_delayed_by_the_recorded_latency(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:

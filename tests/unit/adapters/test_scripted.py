@@ -151,7 +151,7 @@ def test_every_task_name_that_the_compiler_accepts_matches_a_task() -> None:
     assert unmatched == []
 
 
-def test_matching_names_of_a_nested_instance() -> None:
+def test_a_nested_instance_matches_its_id_and_its_shorter_names() -> None:
     names = {"a[x=1]/b[2]", "a[x=1]/b", "a/b[2]", "a/b", "b[2]", "b"}
 
     assert set(matching_names("a[x=1]/b[2]")) == names
@@ -282,7 +282,7 @@ def test_latencies_are_converted_to_milliseconds() -> None:
     assert scripted_adapter({"output": ""}).predict(attempt)[1] == 0
 
 
-def test_an_answer_takes_its_latency(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_is_delayed_by_its_latency(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Manifests are located, checked against their schemas, and assembled to a workflow."""
+"""Manifests are located, checked against their schemas, and assembled into a workflow."""
 
 from pathlib import Path
 from typing import Any

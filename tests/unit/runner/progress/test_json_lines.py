@@ -15,7 +15,7 @@ Feed = Callable[..., None]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_line_is_an_entry_of_the_ledger(feed: Feed, name: str) -> None:
+def test_every_line_after_the_first_is_an_entry_of_the_ledger(feed: Feed, name: str) -> None:
     example, stream = EXAMPLES[name](), io.StringIO()
 
     feed(JsonProgress(stream), example)

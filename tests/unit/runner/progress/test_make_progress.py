@@ -1,4 +1,4 @@
-"""Choosing the progress display, and streams that are closed early."""
+"""The progress display depends on the mode, the stream and the environment, and tolerates closed streams."""
 
 import io
 import os

@@ -57,7 +57,7 @@ def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_the_last_frame_shows_how_the_run_ended_and_stays(feed: Feed) -> None:
+def test_the_last_frame_shows_the_result_and_remains_on_the_screen(feed: Feed) -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, auto_refresh=False)
 

@@ -1,4 +1,4 @@
-"""The reason of a failure is the program's last message, or the reason why the program was terminated."""
+"""The reason for a failure is the program's last message, or the reason why the program was terminated."""
 
 from pathlib import Path
 
