@@ -36,10 +36,10 @@ class FaultyAdapter:
     async def succeed(self, delay_s: str = "0") -> None:
         await asyncio.sleep(float(delay_s))
 
-    async def pid(self) -> Reply:
+    async def return_pid(self) -> Reply:
         return Reply(str(os.getpid()).encode())
 
-    async def variable(self, name: str) -> Reply:
+    async def return_variable(self, name: str) -> Reply:
         return Reply(os.environ.get(name, "").encode())
 
     async def print_output(self) -> None:
@@ -105,7 +105,7 @@ class FaultyAdapter:
     async def return_unencodable_model(self) -> Reply:
         return Reply(b"", model="\ud800")
 
-    async def large(self, size: str) -> Reply:
+    async def return_zeros(self, size: str) -> Reply:
         return Reply(bytes(int(size)))
 
 

@@ -259,7 +259,7 @@ class ExampleRun(LedgerBuilder):
         unit.ended_seq = self.add("task.ended", data, causes=(unit.closed_seq,))
         return unit.ended_seq
 
-    def do(self, name: str, output: object, **usage: int) -> None:
+    def pass_task(self, name: str, output: object, **usage: int) -> None:
         """Add every entry of a task that passes at its first attempt."""
         self.deliver(name)
         self.start(name)

@@ -11,11 +11,11 @@ def redacted() -> ExampleRun:
     """Two redactions after the seal: a salted body that is also delivered and given as an answer, and a plain body."""
     run = ExampleRun(plan_of("redacted"))
     run.wave()
-    run.do("ask", {"name": "Ada", "age": 36})
+    run.pass_task("ask", {"name": "Ada", "age": 36})
     run.wave()
-    run.do("use", "used")
+    run.pass_task("use", "used")
     run.wave()
-    run.do("tell", "told")
+    run.pass_task("tell", "told")
     for output in ("asked", "told", "used"):
         run.answer(output)
     run.seal()
@@ -36,9 +36,9 @@ def redacted_plan() -> ExampleRun:
     run = ExampleRun(plan_of("cancelled"))
     run.wave()
     for task in ("one", "two"):
-        run.do(task, task)
+        run.pass_task(task, task)
     run.wave()
-    run.do("three", "three")
+    run.pass_task("three", "three")
     run.seal()
     run.redact_body(0, "wave_plan", "holds a name")
     run.seal()

@@ -21,9 +21,9 @@ def two_waves() -> ExampleRun:
     run.end("lint")
     run.answer("first")
     run.wave()
-    run.do("draft", "Notes: añade")
+    run.pass_task("draft", "Notes: añade")
     run.wave()
-    run.do("polish", Body(b"# Notes\n", "text/markdown"))
+    run.pass_task("polish", Body(b"# Notes\n", "text/markdown"))
     for output in ("log", "notes"):
         run.answer(output)
     run.seal()
@@ -33,7 +33,7 @@ def two_waves() -> ExampleRun:
 def eager_foreach() -> ExampleRun:
     run = ExampleRun(plan_of("eager_foreach"), mode="live")
     found = {"items": [{"n": 1}, "two", 3], "why": None, "empty": []}
-    run.do("find", found)
+    run.pass_task("find", found)
     run.expand("fix")
     run.expand("none")
     run.end("none")
@@ -51,7 +51,7 @@ def eager_foreach() -> ExampleRun:
     run.end("fix")
     run.answer("patches")
     run.answer("none")
-    run.do("sum", "all of them")
+    run.pass_task("sum", "all of them")
     run.answer("sum")
     run.seal()
     return run
@@ -60,20 +60,20 @@ def eager_foreach() -> ExampleRun:
 def matrix_and_used_plan() -> ExampleRun:
     run = ExampleRun(plan_of("matrix_and_used_plan"))
     run.wave()
-    run.do("measure[n=1]", {"score": 0.25})
-    run.do("measure[n=2]", {"score": -7})
+    run.pass_task("measure[n=1]", {"score": 0.25})
+    run.pass_task("measure[n=2]", {"score": -7})
     run.wave()
-    run.do("translate[lang=de]", "schön")
-    run.do("translate[lang=en]", "fine \U0001f600")
+    run.pass_task("translate[lang=de]", "schön")
+    run.pass_task("translate[lang=en]", "fine \U0001f600")
     run.wave()
-    run.do("translate[lang=fr]", "beau")
+    run.pass_task("translate[lang=fr]", "beau")
     run.answer("all")
     run.wave()
-    run.do("inner/right", [{"right": True}, 2])
-    run.do("inner/left", "left")
+    run.pass_task("inner/right", [{"right": True}, 2])
+    run.pass_task("inner/left", "left")
     run.answer("inner")
     run.wave()
-    run.do("join", {"a/b": ["joined"], "c": {}})
+    run.pass_task("join", {"a/b": ["joined"], "c": {}})
     run.answer("joined")
     run.seal()
     return run
@@ -117,7 +117,7 @@ def escalated() -> ExampleRun:
 def gate_approved() -> ExampleRun:
     run = ExampleRun(plan_of("gate_approved"))
     run.gate("archive")
-    run.do("draft", "a draft")
+    run.pass_task("draft", "a draft")
     run.deliver("publish")
     run.gate("publish")
     run.pause()
@@ -223,7 +223,7 @@ def reused_and_skipped() -> ExampleRun:
     run.end("warn", "skipped", "condition")
     run.wave()
     run.end("send", "skipped", "upstream")
-    run.do("close", "closed")
+    run.pass_task("close", "closed")
     run.seal()
     return run
 
@@ -240,7 +240,7 @@ def wide() -> ExampleRun:
             run.finish(name, len(name) + first)
             run.end(name)
     run.answer("counts")
-    run.do("sum", "210")
+    run.pass_task("sum", "210")
     run.answer("sum")
     run.seal()
     return run

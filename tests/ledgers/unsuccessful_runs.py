@@ -15,7 +15,7 @@ def gate_refused() -> ExampleRun:
     run.decide("announce", "rejected", by="deadline")
     run.end("announce", "refused", "deadline")
     run.wave()
-    run.do("thank", "thanks")
+    run.pass_task("thank", "thanks")
     run.end("count", "skipped", "upstream")
     run.seal("refused")
     return run
@@ -66,7 +66,7 @@ def failed_and_tolerated() -> ExampleRun:
     run.end("wrong", "failed", "verdict")
     for task in ("lost", "wrong_list", "none"):
         run.end(task, "skipped", "upstream")
-    run.do("list", ["good", "bad"])
+    run.pass_task("list", ["good", "bad"])
     run.expand("some")
     for number in range(2):
         run.deliver(f"some[{number}]")
@@ -76,7 +76,7 @@ def failed_and_tolerated() -> ExampleRun:
     run.end("some[1]", "failed", "error")
     run.end("some[0]")
     run.end("some", "failed", "failure")
-    run.do("after", "afterwards")
+    run.pass_task("after", "afterwards")
     run.answer("after")
     run.seal("failed")
     return run

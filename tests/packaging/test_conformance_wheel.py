@@ -38,7 +38,7 @@ def ledger(tmp_path: Path) -> Path:
     return path
 
 
-def project(folder: Path) -> dict[str, Any]:
+def project_table(folder: Path) -> dict[str, Any]:
     table: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return table
 
@@ -54,7 +54,11 @@ def files_below(folder: Path, prefix: str) -> dict[str, bytes]:
 
 
 def test_both_distributions_have_the_same_version() -> None:
-    versions = [project(ROOT)["version"], project(ROOT / "conformance")["version"], forum_conformance.__version__]
+    versions = [
+        project_table(ROOT)["version"],
+        project_table(ROOT / "conformance")["version"],
+        forum_conformance.__version__,
+    ]
 
     assert versions == [__version__] * 3
 

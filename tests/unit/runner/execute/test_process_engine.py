@@ -101,7 +101,7 @@ def test_calls_run_side_by_side_and_workers_are_reused() -> None:
         slow = [f"succeed 0.{number}" for number in range(1, 4)]
         calls.begin(*slow, "block 0.5")
         replies = await calls.wait_for(*slow, "block 0.5")
-        return replies, {reply.content for _ in range(5) if (reply := await calls.call("pid")) is not None}
+        return replies, {reply.content for _ in range(5) if (reply := await calls.call("return_pid")) is not None}
 
     replies, pids = with_calls(use)
     assert replies == [DONE] * 4
@@ -113,7 +113,7 @@ def test_a_worker_is_replaced_after_a_number_of_calls(monkeypatch: pytest.Monkey
 
     async def use(calls: Calls) -> list[Any]:
         await calls.call("leak_thread")
-        return [await calls.call("pid") for _ in range(4)]
+        return [await calls.call("return_pid") for _ in range(4)]
 
     first, second, third, fourth = with_calls(use)
     assert first != second == third != fourth
@@ -186,7 +186,7 @@ def test_closing_the_engine_closes_its_adapters(tmp_path: Path) -> None:
 def test_credentials_reach_adapters_through_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAULTY_KEY", "open sesame")
 
-    assert with_calls(lambda calls: calls.call("variable FAULTY_KEY")) == Reply(b"open sesame")
+    assert with_calls(lambda calls: calls.call("return_variable FAULTY_KEY")) == Reply(b"open sesame")
 
 
 def test_output_of_workers_does_not_reach_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
@@ -211,7 +211,7 @@ def test_failures_match_the_local_engine(behavior: str, message: str) -> None:
 
 
 def test_a_large_answer_is_truncated_in_the_worker() -> None:
-    reply = with_calls(lambda calls: calls.call("large 50000000"))
+    reply = with_calls(lambda calls: calls.call("return_zeros 50000000"))
 
     assert len(reply.content) == LIMITS.max_output_bytes
     assert reply.failure.kind is ErrorKind.OUTPUT_LIMIT

@@ -103,7 +103,7 @@ def test_a_run_ends_with_its_first_seal_even_if_entries_follow() -> None:
 
 def test_repairs_and_redactions_of_an_unsealed_run_do_not_extend_it() -> None:
     example = ExampleRun(plan_of("gate_approved"))
-    example.do("draft", "a draft")
+    example.pass_task("draft", "a draft")
     last = example.add("x-note")
     example.repair(ledger=b"torn")
     example.redact_body(0, "wave_plan", "private")
@@ -115,7 +115,7 @@ def test_repairs_and_redactions_of_an_unsealed_run_do_not_extend_it() -> None:
 
 def test_a_paused_run_is_paused_until_it_is_resumed() -> None:
     example = ExampleRun(plan_of("gate_approved"))
-    example.do("draft", "a draft")
+    example.pass_task("draft", "a draft")
     example.deliver("publish")
     example.gate("publish")
     assert history_of(example.entries).tasks["publish"].state == "waiting"

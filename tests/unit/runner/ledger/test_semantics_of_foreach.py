@@ -48,12 +48,12 @@ def test_items_must_be_a_canonical_list_regardless_of_the_body_type(
 def run_with_instances(instances: list[str], end: str) -> ExampleRun:
     """A run that ends `fix`, which may fail, after its instances. A state that starts with `-` means no attempt."""
     example = ExampleRun(plan_of("eager_foreach"))
-    example.do("find", {"items": [*range(len(instances))], "why": None})
+    example.pass_task("find", {"items": [*range(len(instances))], "why": None})
     example.expand("fix")
     for number, state in enumerate(instances):
         unit = f"fix[{number}]"
         if state == "passed":
-            example.do(unit, {"patch": number})
+            example.pass_task(unit, {"patch": number})
             continue
         if not state.startswith("-"):
             example.deliver(unit)

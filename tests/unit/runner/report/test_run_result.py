@@ -133,7 +133,7 @@ def test_a_failed_run_shows_the_reasons(result_of: ReadResult) -> None:
 def paused_run() -> ExampleRun:
     example = ExampleRun(plan_of("gate_approved"))
     example.gate("archive")
-    example.do("draft", "a draft")
+    example.pass_task("draft", "a draft")
     example.deliver("publish")
     example.gate("publish")
     example.pause()
@@ -249,7 +249,7 @@ def test_long_ids_do_not_shift_the_columns(result_of: ReadResult) -> None:
 def test_sensitive_values_are_not_shown(result_of: ReadResult) -> None:
     example = ExampleRun(plan_of("redacted"))
     example.wave()
-    example.do("ask", {"name": "Ada"})
+    example.pass_task("ask", {"name": "Ada"})
     example.wave()
     example.deliver("use")
     example.start("use")
