@@ -117,7 +117,7 @@ def draw(
 
 @file_errors()
 def forecast(workspace: Workspace, request: RunRequest, observer: Observer | None = None) -> Forecast:
-    """Forecasts what a run would do and the maximum that it could use, without running anything."""
+    """Forecasts the fate of each task and the maximum that a run could use, without running anything."""
     from forum_runner.app.run_start import forecast_run
 
     return forecast_run(workspace, request, observer or Observer())

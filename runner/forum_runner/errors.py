@@ -87,4 +87,4 @@ class UnfinishedRunError(ForumError):
     ) -> None:
         self.directory = directory
         self.exit_code = exit_code
-        super().__init__(f"{reason}; the run is in '{directory}', resume it with: forum resume {directory}")
+        super().__init__(f"{reason}; the run is in '{directory}'; resume it with: forum resume {directory}")

@@ -40,7 +40,4 @@ def schema(name: str) -> dict[str, Any]:
 
 def manifest(path: str) -> Traversable:
     """A manifest that ships with forum, such as `default/policy.yaml`, or a folder of manifests."""
-    resource = _data("forum_manifests", "manifests")
-    for step in path.split("/"):
-        resource = resource / step
-    return resource
+    return _data("forum_manifests", "manifests").joinpath(*path.split("/"))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from forum_runner import resources
 from forum_runner.errors import UsageError
+from forum_runner.workspace import GITIGNORE
 from forum_runner.write_file import write_file
 
 SCHEMA_FOLDER = Path(".forum", "schemas")
@@ -17,7 +18,7 @@ def write_scaffold(folder: Path) -> list[Path]:
     """Writes a starter workflow and its schemas: all files, or none if one of them exists."""
     template = resources.manifest("init")
     contents = {folder / item.name: item.read_bytes() for item in sorted(template.iterdir(), key=lambda i: i.name)}
-    contents[folder / ".forum" / ".gitignore"] = b"runs/\ncache/\n"
+    contents[folder / ".forum" / ".gitignore"] = GITIGNORE.encode()
     contents |= _schemas(folder / SCHEMA_FOLDER, _MANIFEST_SCHEMAS)
     existing = [f"'{path}'" for path in contents if path.exists()]
     if existing:

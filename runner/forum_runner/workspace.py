@@ -8,6 +8,8 @@ from typing import overload
 
 RUNS = Path(".forum/runs")
 _CACHE = Path(".forum/cache")
+# The content of `.forum/.gitignore`.
+GITIGNORE = "runs/\ncache/\n"
 
 
 @dataclass(frozen=True, slots=True, init=False)

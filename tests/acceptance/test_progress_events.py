@@ -155,7 +155,7 @@ def test_the_first_and_the_second_interrupt_are_reported(folder: Folder, times: 
         process.send_signal(signal.SIGINT)
     stderr = process.communicate(timeout=PATIENCE_S)[1].decode()
 
-    hint = "interrupted; the run is in 'run', resume it with: forum resume run"
+    hint = "interrupted; the run is in 'run'; resume it with: forum resume run"
     assert process.returncode == 130, stderr
     assert events_of_kind(stderr, "stopping") == [{}]
     assert events_of_kind(stderr, "error") == ([{"text": hint, "exit_code": 130}] if times == 2 else [])

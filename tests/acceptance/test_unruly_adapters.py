@@ -182,7 +182,7 @@ def test_a_second_interrupt_ends_the_process_despite_a_running_call(unruly: Unru
     code, out, err = unruly.finish(process)
     resumed = unruly.resume()
 
-    message = "forum: interrupted; the run is in 'run', resume it with: forum resume run"
+    message = "forum: interrupted; the run is in 'run'; resume it with: forum resume run"
     assert (code, out, err.splitlines()[-1]) == (130, "", message)
     assert resumed[0] == 0, resumed
     assert unruly.folder.task_states() == {"t0": "passed"}

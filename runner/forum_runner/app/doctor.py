@@ -1,4 +1,4 @@
-"""Checks what is installed, which adapters answer, and which credentials are set. Never reports their values."""
+"""Checks the installation, adapters and credentials. Never reports the value of a credential."""
 
 from __future__ import annotations
 

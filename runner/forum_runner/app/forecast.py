@@ -1,4 +1,4 @@
-"""Forecasts what a run would do, and the maximum that it could use."""
+"""Forecasts a run: the fate of each task, and the maximum that the run could use."""
 
 from __future__ import annotations
 

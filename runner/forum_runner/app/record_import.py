@@ -34,14 +34,14 @@ class ImportResult:
     parsed: ParsedSource
 
 
-def import_record(workspace: Workspace, given: str, format_: ImportFormat | None, out: Path | None) -> ImportResult:
+def import_record(workspace: Workspace, source: str, format_: ImportFormat | None, out: Path | None) -> ImportResult:
     """Imports a record. Reads the whole source before it creates the ledger."""
     out = workspace.path(out)
     if out is not None:
         check_is_free(out, has_invocation=False)
-    path = None if given == STANDARD_INPUT else workspace.path(given)
+    path = None if source == STANDARD_INPUT else workspace.path(source)
     if path is not None and not path.exists():
-        raise UsageError(f"no file or directory '{given}'")
+        raise UsageError(f"no file or directory '{source}'")
     run = new_run_id(wall_clock(), os.urandom(10))
     directory = out if out is not None else workspace.runs / run
     with ExitStack() as stack:

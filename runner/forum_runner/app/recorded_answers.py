@@ -19,6 +19,8 @@ from forum_runner.ledger.verification.verifier import WITHOUT_SEAL, verify_run
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
+    """An earlier run, and its calls with their recorded answers."""
+
     directory: Path
     run: str
     calls: Sequence[Mapping[str, Any]]

@@ -1,4 +1,4 @@
-"""Reuses results of earlier runs, and offers those of a run to later ones."""
+"""Reuses results of earlier runs, and stores the results of a run for later runs."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class PreparedRun:
 
     @property
     def stand_in(self) -> Mapping[str, Any] | None:
-        """The settings that replace those of every adapter, if a script or a recorded run answers."""
+        """The adapter settings for every call, if a script or a recorded run answers all calls; otherwise None."""
         if self.recorded is not None:
             return {"type": "replay", "recorded": self.recorded.calls}
         answers = self.invocation.answers

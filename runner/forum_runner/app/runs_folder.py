@@ -9,7 +9,7 @@ from pathlib import Path
 from forum_runner.app.invocation import INVOCATION, read_invocation
 from forum_runner.errors import UsageError
 from forum_runner.ledger.layout import BODIES, LEDGER
-from forum_runner.workspace import RUNS
+from forum_runner.workspace import GITIGNORE, RUNS
 from forum_runner.write_file import is_leftover
 
 
@@ -18,7 +18,7 @@ def keep_out_of_git(runs: Path) -> None:
     folder = runs.parent
     if folder.name == RUNS.parent.name and not folder.exists():
         folder.mkdir(parents=True)
-        (folder / ".gitignore").write_text("runs/\ncache/\n")
+        (folder / ".gitignore").write_text(GITIGNORE)
 
 
 def check_is_free(directory: Path, *, has_invocation: bool) -> None:

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from forum_runner.commands.process_exit import keep_pending
 
-# The time for the remaining tasks, and then for generators, to clean up.
-_PATIENCE_S = 1.0
+# How long the remaining tasks may take to clean up, and then the generators.
+_CLEANUP_TIMEOUT_S = 1.0
 # Threads start on demand. The ledger needs one, however many an adapter blocks.
 _MAX_THREADS = 10_000
 
@@ -64,7 +64,7 @@ async def _end_others(loop: asyncio.AbstractEventLoop) -> None:
     for task in others:
         task.cancel()
     if others:
-        _, pending = await asyncio.wait(others, timeout=_PATIENCE_S)
+        _, pending = await asyncio.wait(others, timeout=_CLEANUP_TIMEOUT_S)
         if pending:
             return  # the tasks may be inside generators, which then cannot be closed
-    await asyncio.wait({loop.create_task(loop.shutdown_asyncgens())}, timeout=_PATIENCE_S)
+    await asyncio.wait({loop.create_task(loop.shutdown_asyncgens())}, timeout=_CLEANUP_TIMEOUT_S)

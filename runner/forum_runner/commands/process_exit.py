@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NoReturn
 
-# The time for threads and exit functions of adapters, after everything has been written.
-_PATIENCE_S = 1.0
+# How long threads and exit functions of adapters may take, after everything has been written.
+_CLEANUP_TIMEOUT_S = 1.0
 _pending: list[object] = []
 
 
@@ -27,7 +27,7 @@ def exit_process(code: int) -> NoReturn:
                 stream.flush()
         if _pending:
             os._exit(code)
-        watchdog = threading.Timer(_PATIENCE_S, os._exit, (code,))
+        watchdog = threading.Timer(_CLEANUP_TIMEOUT_S, os._exit, (code,))
         watchdog.daemon = True
         watchdog.start()
     sys.exit(code)

@@ -44,12 +44,12 @@ def command(run: str, as_json: bool) -> int:
     if divergence is not None:
         echo(f"replay diverges at entry {divergence.seq:,}")
         for side, entry in sides.items():
-            text = "no further entry" if entry is None else json.dumps(entry, sort_keys=True, ensure_ascii=False)
+            text = "no more entries" if entry is None else json.dumps(entry, sort_keys=True, ensure_ascii=False)
             echo(f"  {side:<8}  {visible(text)}")
         return code
-    scope = "all" if code == ExitCode.OK else "an unfinished run:"
-    answers = counted(outcome.calls, "recorded answer")
-    echo(f"identical: {scope} {outcome.entries:,} entries, {answers}")
+    entries, answers = counted(outcome.entries, "entry", "entries"), counted(outcome.calls, "recorded answer")
+    scope = f"all {entries}" if code == ExitCode.OK else f"{entries} of an unfinished run"
+    echo(f"identical: {scope}, {answers}")
     for title, lines in (("checked", result.checked), ("assumed", result.assumed)):
         echo(title)
         for line in lines:

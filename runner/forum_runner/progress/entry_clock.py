@@ -20,7 +20,7 @@ class EntryClock:
         self.restart()
 
     def restart(self) -> None:
-        """Prepares for another run. The time starts at 0 and is set by the first entry."""
+        """Prepares for the next run. The time starts at 0, and its first entry sets it."""
         self._last_reported: tuple[int, str] | None = None
         self.set(0)
 

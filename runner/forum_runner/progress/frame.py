@@ -13,8 +13,8 @@ from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.clock import parse_time
 from forum_runner.progress.bars import budget_bar, state_bar
 from forum_runner.progress.run_view import RunView
-from forum_runner.report.amounts import clip, duration, money
-from forum_runner.report.budget_text import RESOURCES, used_amount, used_of_limit
+from forum_runner.report.amounts import clip, duration
+from forum_runner.report.budget_text import RESOURCES, number_text, used_amount, used_of_limit
 from forum_runner.report.paint import STATE_COLORS
 from forum_runner.wave_plan.unit_id import without_axis_names
 
@@ -140,9 +140,7 @@ def _budgets(view: RunView, now_us: int, screen: Screen) -> Iterator[Text]:
         line = Text(f"{'budget':<9} ")
         line.append_text(budget_bar(used, reservation, limit, screen.bar_width, is_ascii=screen.is_ascii))
         line.append(f" {used_of_limit(name, used, limit)}")
-        yield line.append(
-            f", {money(reservation) if name == 'micro_usd' else f'{reservation:,}'} reserved" if reservation else ""
-        )
+        yield line.append(f", {number_text(name, reservation)} reserved" if reservation else "")
 
 
 def _spin(now_us: int, screen: Screen) -> str:

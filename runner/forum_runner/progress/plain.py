@@ -1,4 +1,4 @@
-"""Progress for a CI log: one line per event, with the run's working time."""
+"""Progress for a CI log: one line per event, with the time that the run has been active."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PlainProgress(RunDisplay):
         self._write([STOPPING], at_us=self._time.now_us())
 
     def _write(self, lines: Iterable[str], paint: str | None = None, at_us: int | None = None) -> None:
-        """Writes lines with the working time. `at_us` is the time of an event that is not an entry."""
+        """Writes lines with the active time of the run. `at_us` is the time of an event that is not an entry."""
         history = self._view.history
         active_us = history.active_us if at_us is None else history.active_us_at(at_us)
         stamp = f"[{active_us // 100_000 / 10:>6.1f}s]"

@@ -42,11 +42,8 @@ class RunView:
     def lines(self, entry: ReadEntry, task: TaskHistory | None) -> list[str]:
         """The lines that describe an entry; none for entries that only programs need."""
         kind, name = entry.kind, entry.task
-        if (
-            kind in _HIDDEN_KINDS
-            or kind.startswith("x-")
-            or (kind == "task.finished" and entry.data.get("status") == "ok")
-        ):
+        is_success = kind == "task.finished" and entry.data.get("status") == "ok"
+        if kind in _HIDDEN_KINDS or kind.startswith("x-") or is_success:
             return []
         sentence = entry_text(entry, task, self.context)
         lines = [f"{clip(name, _MAX_NAME)}: {sentence}" if name is not None else sentence]

@@ -29,7 +29,7 @@ _UNREMARKABLE = ("passed", "skipped", "pass", "ok")
 
 
 class TerminalProgress(RunDisplay):
-    """Redraws the display in another thread, which holds the lock only while it reads the state."""
+    """Redraws the display in a separate thread, which holds the lock only while it reads the state."""
 
     def __init__(
         self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic, auto_refresh: bool = True
@@ -114,8 +114,8 @@ class TerminalProgress(RunDisplay):
             if self._is_closing:
                 return Group(*closing_frame(self._view, now_us, screen))
             lines = frame(self._view, now_us, screen, self._events, self._wait_text(now_us))
-            # A terminal echoes typed keys, ^C too, at the cursor: at the end of a full row they would start another
-            # row, and the display could not find its own rows again.
+            # A terminal echoes typed keys, ^C too, at the cursor. After a full row they would start a new row, and the
+            # display would redraw the wrong rows.
             return Group(*lines, Text())
 
     def _wait_text(self, now_us: int) -> str | None:

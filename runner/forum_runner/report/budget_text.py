@@ -32,7 +32,7 @@ def amount_text(name: str, number: int) -> str:
 
 def used_of_limit(name: str, used: int, limit: int) -> str:
     """A used amount and its limit: `830 of 2,200 tokens`, `$0.0042 of $0.0100`."""
-    return f"{_number_text(name, used)} of {amount_text(name, limit)}"
+    return f"{number_text(name, used)} of {amount_text(name, limit)}"
 
 
 def used_amount(usage: UsageTotals, name: str) -> int:
@@ -56,11 +56,11 @@ def stop_text(data: Mapping[str, Any]) -> str:
     used = used_of_limit(resource, amount(data, "used"), amount(data, "limit"))
     # For time, `needed` is the call's timeout, and few calls take that long.
     shows_needed = resource != "wall_ms" and amount(data, "needed") > 0
-    needed = f"; the next call needs {_number_text(resource, amount(data, 'needed'))}" if shows_needed else ""
+    needed = f"; the next call needs {number_text(resource, amount(data, 'needed'))}" if shows_needed else ""
     return f"budget of the {owner}: {used} used{needed}"
 
 
-def _number_text(name: str, number: int) -> str:
+def number_text(name: str, number: int) -> str:
     """An amount without the name of its unit: `1,400`, `$0.0042`, `2.2s`."""
     return amount_text(name, number) if name in ("micro_usd", "wall_ms") else f"{number:,}"
 

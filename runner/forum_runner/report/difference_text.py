@@ -75,7 +75,7 @@ def _divergence(divergence: RunDivergence, color: bool) -> Iterator[str]:
     location = f"{clip(divergence.subject)}, entry {divergence.index + 1:,}"
     yield painted(f"first divergence: {location}", color, bold=True)
     for side, entry in (("A", divergence.left), ("B", divergence.right)):
-        yield f"  {side} {log_line(entry, color=color) if entry else 'no further entry'}"
+        yield f"  {side} {log_line(entry, color=color) if entry else 'no more entries'}"
     for name, left, right in changed_facts(divergence)[:_MAX_FACTS]:
         yield f"    {clip(name)}: {clip(left, 80)} | {clip(right, 80)}"
 

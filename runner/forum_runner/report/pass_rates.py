@@ -23,21 +23,15 @@ _MAX_ROWS = 200
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A measurement of several runs: one number per run."""
+    """The mean and the range of a number that was measured in several runs; 0 if no run has it."""
 
-    numbers: tuple[int, ...]
+    mean: float = 0.0
+    minimum: int = 0
+    maximum: int = 0
 
-    @property
-    def mean(self) -> float:
-        return sum(self.numbers) / len(self.numbers) if self.numbers else 0.0
-
-    @property
-    def minimum(self) -> int:
-        return min(self.numbers, default=0)
-
-    @property
-    def maximum(self) -> int:
-        return max(self.numbers, default=0)
+    @classmethod
+    def of(cls, numbers: Sequence[int]) -> Spread:
+        return cls(sum(numbers) / len(numbers), min(numbers), max(numbers)) if numbers else cls()
 
     def __str__(self) -> str:
         """The mean and the range: `1.4 (1 to 3)`; one number if all are equal, and nothing if all are 0."""
@@ -160,8 +154,8 @@ def _task_rate(name: str, runs: Sequence[RunResult]) -> PassRate:
 
 
 def _pass_rate(name: str, states: Counter[str], histories: Sequence[RunHistory | TaskHistory]) -> PassRate:
-    attempts = Spread(tuple(history.attempts for history in histories))
-    return PassRate(name, states, attempts, Spread(tuple(history.usage.tokens for history in histories)))
+    attempts = Spread.of([history.attempts for history in histories])
+    return PassRate(name, states, attempts, Spread.of([history.usage.tokens for history in histories]))
 
 
 def _row(rate: PassRate) -> tuple[str, ...]:

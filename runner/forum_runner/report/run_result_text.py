@@ -34,7 +34,8 @@ _MAX_PASSED = 40
 _MAX_OTHERS = 200
 _MAX_GATES = 50
 _MAX_PREVIEW_LINES = 3
-_MAX_PREVIEW = 200
+_MAX_PREVIEW_CHARACTERS = 200
+_MAX_PREVIEW_BYTES = 4 * _MAX_PREVIEW_CHARACTERS
 _STATUS_TEXT = {"paused": "paused at a gate", "unfinished": "unfinished, without a seal"}
 _COLORS = STATE_COLORS | {"paused": "yellow", "interrupted": "yellow", "unfinished": "yellow"}
 
@@ -115,16 +116,15 @@ def _output(result: RunResult, name: str) -> Iterator[str]:
 
 def _preview(path: Path, type_: str, size: int) -> list[str]:
     """The lines of a small text; nothing for other contents."""
-    if not (type_ == JSON or type_.startswith("text/")) or size > 4 * _MAX_PREVIEW:
+    if not (type_ == JSON or type_.startswith("text/")) or size > _MAX_PREVIEW_BYTES:
         return []
     try:
-        content = path.read_bytes()[: 4 * _MAX_PREVIEW].decode().strip()
+        content = path.read_bytes()[:_MAX_PREVIEW_BYTES].decode().strip()
     except (OSError, UnicodeDecodeError):
         return []
     lines = content.replace("\r\n", "\n").split("\n")
-    return (
-        [visible(line) for line in lines] if len(content) <= _MAX_PREVIEW and len(lines) <= _MAX_PREVIEW_LINES else []
-    )
+    is_short = len(content) <= _MAX_PREVIEW_CHARACTERS and len(lines) <= _MAX_PREVIEW_LINES
+    return [visible(line) for line in lines] if is_short else []
 
 
 def _gates(result: RunResult) -> Iterator[str]:

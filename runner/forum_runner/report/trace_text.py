@@ -10,16 +10,17 @@ _MAX_CAUSES = 10
 
 
 class CauseLanes:
-    """The causes that are not printed yet, each in its lane."""
+    """The seqs of the causes that are not printed yet, one per lane."""
 
     def __init__(self, seq: int) -> None:
         self._lanes = [seq]
 
     def line(self, entry: ReadEntry, *, color: bool) -> str:
-        place = self._lanes.index(entry.seq)
-        marks = ["*" if lane == place else "|" for lane in range(len(self._lanes))]
+        """The line of an entry, whose causes then replace it in its lane. Entries must come latest first."""
+        own_lane = self._lanes.index(entry.seq)
+        marks = ["*" if lane == own_lane else "|" for lane in range(len(self._lanes))]
         causes = [cause for cause in sorted(set(entry.causes), reverse=True) if cause < entry.seq]
-        self._lanes[place : place + 1] = [cause for cause in causes if cause not in self._lanes]
+        self._lanes[own_lane : own_lane + 1] = [cause for cause in causes if cause not in self._lanes]
         lanes = " ".join(marks[:_MAX_LANES]) + (" ..." if len(marks) > _MAX_LANES else "")
         return f"{lanes}  {log_line(entry, color=color)}{_causes(entry)}"
 
