@@ -17,6 +17,7 @@ from forum_runner.execute.engines import Engine, checked_reply
 _TIMEOUT_GRACE_S = 15.0
 # How long a cancelled call may take to end. A program's grace period is part of it.
 _CANCEL_PATIENCE_S = 10.0
+# How long the engine may take to close.
 _CLOSE_PATIENCE_S = 30.0
 
 
@@ -57,7 +58,7 @@ class EngineGuard:
             self._watch(loop, deadline_s)
 
     def _watch(self, loop: asyncio.AbstractEventLoop, until_s: float) -> None:
-        """One timer serves all calls: they are almost never overdue."""
+        """Sets the timer for overdue calls. One timer serves all calls, because they are almost never overdue."""
         if self._watchdog is not None:
             self._watchdog.cancel()
         self._watchdog = loop.call_at(until_s, self._cancel_overdue, loop)

@@ -41,7 +41,7 @@ class CoroutineEngine(ABC):
         self._tasks[attempt.id] = asyncio.get_running_loop().create_task(self._call(attempt))
 
     async def _call(self, attempt: Attempt) -> None:
-        """Reports directly: a callback of the task would run one iteration of the loop later."""
+        """Carries out an attempt and reports it. A callback of the task would report it one loop iteration later."""
         call = attempt.id
         report: Replied | Lost
         try:

@@ -13,7 +13,7 @@ from forum_runner.execute.call_report import Replied
 from forum_runner.execute.engines.coroutine_engine import CANCELLED, CoroutineEngine, failure_reply
 
 MakeAdapter = Callable[[str, Mapping[str, Any]], Adapter]
-# For all adapters together. Adapters of programs wait until all processes that they started have ended.
+# How long all adapters together may take to close. Adapters of programs wait until their processes have ended.
 _CLOSE_PATIENCE_S = 10.0
 
 
@@ -45,7 +45,7 @@ class LocalEngine(CoroutineEngine):
             self._predictable[name] = adapter
 
     def _predict(self, adapter: Predictable, attempt: Attempt) -> None:
-        """A known reply needs no coroutine: report it at once, or after its latency."""
+        """Reports a known reply, which needs no coroutine, at once or after its latency."""
         call = attempt.id
         try:
             reply, latency_ms = adapter.predict(attempt)

@@ -14,6 +14,7 @@ from forum_runner.execute.engines.worker_process import WorkerProcess
 
 # How long an adapter may take to end a cancelled call before its worker is killed.
 _CANCEL_PATIENCE_S = 5.0
+# How long a killed worker may take to end.
 _KILL_PATIENCE_S = 4.0
 # How long adapters may take to close.
 _CLOSE_PATIENCE_S = 10.0

@@ -58,7 +58,7 @@ class WorkerProcess:
             undo.pop_all()
 
     async def answer(self, attempt: Attempt) -> Reply:
-        """Raises LostCall if the worker ends or sends an invalid message before it replies."""
+        """The worker's reply. Raises LostCall if the worker ends or sends an invalid message before it replies."""
         self.calls += 1
         try:
             reader, writer = await self._connected()
@@ -86,7 +86,7 @@ class WorkerProcess:
         return self.pid is not None
 
     def _message(self, attempt: Attempt) -> bytes:
-        """Settings may contain a whole script, so a worker gets them once."""
+        """The message that starts an attempt. Settings may contain a whole script, so a worker gets them once."""
         name, settings = attempt.adapter, attempt.settings
         is_known = self._settings.get(name) is settings
         self._settings[name] = settings
@@ -94,7 +94,7 @@ class WorkerProcess:
         return encode(StartCall(structs.replace(attempt, settings={}), sent, time.monotonic_ns()))
 
     def cancel(self, call: str) -> bool:
-        """Whether the worker has received the call and can end it."""
+        """Asks the worker to end the call. Returns False if the worker cannot have received the call."""
         if self._streams is None:
             return False
         self._streams[1].write(encode(CancelCall(call)))

@@ -29,8 +29,8 @@ class Account:
         self.scope = scope
         self.name = name
         # The wall time of a run is not the sum of the wall times of its calls: the machine watches the clock instead.
-        names = [name for name in RESOURCES if name in limits and (scope, name) != ("run", "wall_ms")]
-        self.limits = [(RESOURCES.index(name), limits[name]) for name in names]
+        limited = [resource for resource in RESOURCES if resource in limits and (scope, resource) != ("run", "wall_ms")]
+        self.limits = [(RESOURCES.index(resource), limits[resource]) for resource in limited]
         self.charged = [0] * len(RESOURCES)
         self.held = [0] * len(RESOURCES)
 
@@ -48,12 +48,12 @@ class Shortage(Struct, frozen=True):
     needed: int
     is_temporary: bool
 
-    def facts(self) -> dict[str, Any]:
+    def entry_data(self) -> dict[str, Any]:
         """The data of a `budget.stopped` entry."""
-        facts: dict[str, Any] = {"scope": self.account.scope, "amount": RESOURCES[self.resource], "limit": self.limit}
+        data: dict[str, Any] = {"scope": self.account.scope, "amount": RESOURCES[self.resource], "limit": self.limit}
         if self.account.scope != "run":
-            facts["name"] = self.account.name
-        return {**facts, "used": self.used, "needed": self.needed}
+            data["name"] = self.account.name
+        return {**data, "used": self.used, "needed": self.needed}
 
 
 class Ceiling(Struct, frozen=True):
@@ -104,11 +104,11 @@ def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | S
     still_short = _first_shortage(accounts, smallest.amounts(calls))
     if still_short is not None:
         return still_short
-    short = list(_shortages(accounts, wanted.amounts(calls)))
+    shortages = list(_shortages(accounts, wanted.amounts(calls)))
     return structs.replace(
         smallest,
-        time_shortage=next((item for item in short if item.resource == WALL), wanted.time_shortage),
-        output_shortage=next((item for item in short if item.resource != WALL), None),
+        time_shortage=next((item for item in shortages if item.resource == WALL), wanted.time_shortage),
+        output_shortage=next((item for item in shortages if item.resource != WALL), None),
     )
 
 

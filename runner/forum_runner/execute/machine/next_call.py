@@ -154,5 +154,5 @@ def _within_time(core: MachineCore, wanted: Ceiling, left_ms: int) -> Ceiling:
     if left_ms >= wanted.timeout_ms:
         return wanted
     used_ms = core.state.active_ms(core.state.now_us)
-    short = Shortage(core.state.budgets.run, WALL, used_ms + left_ms, used_ms, wanted.timeout_ms, False)
-    return structs.replace(wanted, timeout_ms=left_ms, time_shortage=short)
+    shortage = Shortage(core.state.budgets.run, WALL, used_ms + left_ms, used_ms, wanted.timeout_ms, False)
+    return structs.replace(wanted, timeout_ms=left_ms, time_shortage=shortage)

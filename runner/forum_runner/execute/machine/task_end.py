@@ -23,7 +23,7 @@ def stop(core: MachineCore, unit: Unit, shortage: Shortage) -> None:
     used = account.charged[shortage.resource] + account.held[shortage.resource]
     if account.scope == "run" and shortage.resource == WALL:
         used = core.state.active_ms(core.state.now_us)
-    core.record("budget.stopped", structs.replace(shortage, used=used).facts(), causes=unit.causes_after_attempt)
+    core.record("budget.stopped", structs.replace(shortage, used=used).entry_data(), causes=unit.causes_after_attempt)
     end(core, unit, "stopped", "budget")
 
 
