@@ -40,4 +40,8 @@ def schema(name: str) -> dict[str, Any]:
 
 def manifest(path: str) -> Traversable:
     """A manifest that ships with forum, such as `default/policy.yaml`, or a folder of manifests."""
-    return _data("forum_manifests", "manifests").joinpath(*path.split("/"))
+    resource = _data("forum_manifests", "manifests")
+    # In Python 3.11, `joinpath` of a namespace package takes one name.
+    for name in path.split("/"):
+        resource = resource / name
+    return resource
