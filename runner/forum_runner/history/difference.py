@@ -103,6 +103,7 @@ def compare(left: EntryReader, right: EntryReader) -> RunDifference:
     for subject, index, entry in left_run.read(left()):
         if divergence is None and left_run.mark(subject, index) != right_run.mark(subject, index):
             divergence = RunDivergence(subject, index, entry, None)
+    # Without a divergence so far, the right run has all entries of the left one, and perhaps more.
     if divergence is not None or right_run.entries > left_run.entries:
         for subject, index, entry in _ComparedRun().read(right()):
             if divergence is None and not left_run.mark(subject, index):

@@ -21,7 +21,7 @@ class RecordedDecision:
     decision: str
     by: str | None = None
     actor: str | None = None
-    authenticated: bool = False
+    is_authenticated: bool = False
     is_edited: bool = False
     reason: Mapping[str, Any] | None = None
 

@@ -20,7 +20,7 @@ class BodyUse:
 
     seq: int
     bytes: int
-    salted: bool
+    is_salted: bool
 
 
 class BodyIndex:

@@ -17,10 +17,11 @@ _SIZE = re.compile(r"0|[1-9][0-9]{0,15}")
 _ROOT_BYTES = 32
 MAX_CHECKPOINT_BYTES = 1 << 20
 
-CHECKPOINT_TEXT = "checkpoint"
+# The words for a checkpoint in findings.
+CHECKPOINT_LABEL = "checkpoint"
 PIN = "pin"
-_TOO_LONG = {CHECKPOINT_TEXT: "L508", PIN: "L512"}
-_DIFFERENT_ROOT = {CHECKPOINT_TEXT: "L509", PIN: "L513"}
+_TOO_LONG = {CHECKPOINT_LABEL: "L508", PIN: "L512"}
+_DIFFERENT_ROOT = {CHECKPOINT_LABEL: "L509", PIN: "L513"}
 
 
 class MalformedCheckpointError(ForumError):
@@ -78,7 +79,7 @@ def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | Ledger
 
 
 def compare_checkpoint(
-    checkpoint: Checkpoint, run: str, size: int, root: bytes | None, what: str = CHECKPOINT_TEXT
+    checkpoint: Checkpoint, run: str, size: int, root: bytes | None, what: str = CHECKPOINT_LABEL
 ) -> LedgerFinding | None:
     """The finding if a checkpoint, or a pin, disagrees with a ledger of `size` entries.
 

@@ -13,7 +13,7 @@ from forum_runner.errors import ForumError
 from forum_runner.finding import visible
 from forum_runner.json_text import RepeatedKeyError, read_json_text
 from forum_runner.ledger.checkpoint import (
-    CHECKPOINT_TEXT,
+    CHECKPOINT_LABEL,
     PIN,
     Checkpoint,
     MalformedCheckpointError,
@@ -202,7 +202,7 @@ def check_proof(
         findings.append(LedgerFinding("L510", None, f"the proof's checkpoint is not signed by the key '{key.name}'"))
     if checkpoint is not None:
         opened = open_checkpoint(checkpoint, key)
-        findings.append(opened if isinstance(opened, LedgerFinding) else _compare(proof, opened, CHECKPOINT_TEXT))
+        findings.append(opened if isinstance(opened, LedgerFinding) else _compare(proof, opened, CHECKPOINT_LABEL))
     if pin is not None:
         findings.append(_compare(proof, pin, PIN))
     found = tuple(filter(None, findings))

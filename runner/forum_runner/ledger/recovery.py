@@ -139,15 +139,15 @@ def _copy_tail(path: Path, start: int, folder: Path) -> str:
     """Copies the tail into `folder`, and returns its digest, which names the copy."""
     folder.mkdir(exist_ok=True)
     hasher = hashlib.sha256()
-    part = folder / f".{path.name}"
-    with path.open("rb") as source, part.open("wb") as copy:
+    temporary = folder / f".{path.name}"
+    with path.open("rb") as source, temporary.open("wb") as copy:
         source.seek(start)
         while chunk := source.read(_CHUNK_BYTES):
             hasher.update(chunk)
             copy.write(chunk)
         copy.flush()
         os.fsync(copy.fileno())
-    part.replace(folder / f"{path.name}.{hasher.hexdigest()}")
+    temporary.replace(folder / f"{path.name}.{hasher.hexdigest()}")
     sync_directory(folder)
     sync_directory(folder.parent)
     return hasher.hexdigest()

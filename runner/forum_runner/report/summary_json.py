@@ -76,7 +76,7 @@ def _gate(decision: RecordedDecision | None, reason: RecordedText) -> dict[str, 
         "decision": decision.decision if decision else None,
         "by": decision.by if decision else None,
         "actor": decision.actor if decision else None,
-        "authenticated": decision is not None and decision.authenticated,
+        "authenticated": decision is not None and decision.is_authenticated,
         "edited": decision is not None and decision.is_edited,
         "reason": {"state": reason.state, "text": reason.text} if decision and decision.reason is not None else None,
     }

@@ -152,7 +152,7 @@ def _gate(task: TaskHistory, reasons: Mapping[str, RecordedText]) -> Iterator[st
         return
     by = f"{decision.by} ({decision.actor})"
     if decision.by == "person":
-        by = str(decision.actor).removeprefix("person:") + ("" if decision.authenticated else " (not authenticated)")
+        by = str(decision.actor).removeprefix("person:") + ("" if decision.is_authenticated else " (not authenticated)")
     words = [clip(f"{decision.decision} by {by}")]
     words += [EDITED] if decision.is_edited else []
     words += [reasons.get(task.id, RecordedText()).as_reason] if decision.reason is not None else []

@@ -81,7 +81,7 @@ class PlannedInput(Struct, frozen=True):
 
 
 class PrivacyRule(Struct, frozen=True):
-    sensitive: bool
+    is_sensitive: bool = field(name="sensitive")
     scrub_env: tuple[str, ...]
 
 
@@ -156,7 +156,7 @@ def read_wave_plan(document: Mapping[str, Any]) -> WavePlan:
     """The wave plan of a document that matches its schema, and whose waves contain every task once."""
     policy = convert(document["policy"], PlannedPolicy)
     defaults: dict[str, Any] = {"retry": policy.retry}
-    overrides: dict[str, Any] = {"sensitive": True} if policy.privacy.sensitive else {}
+    overrides: dict[str, Any] = {"sensitive": True} if policy.privacy.is_sensitive else {}
     tasks: dict[str, PlannedTask] = {}
     for number, wave in enumerate(document["waves"]):
         for id_ in wave:

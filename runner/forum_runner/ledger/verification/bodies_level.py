@@ -138,7 +138,7 @@ class _Comparison:
 
     def _check(self, member: Member, digest: bytes, first: BodyUse) -> None:
         name, is_redacted = member.named_digest, digest in self._index.redacted
-        size = first.bytes + (SALT_BYTES if first.salted else 0)
+        size = first.bytes + (SALT_BYTES if first.is_salted else 0)
         if member.folder == REDACTED:
             if not is_redacted:
                 self._held.add("L307", first.seq, f"body {name} is redacted, but no entry records it")
@@ -151,7 +151,7 @@ class _Comparison:
             self._held.add("L303", first.seq, f"the bytes of body {name} do not match its digest")
         elif member.size != size:
             self._held.add("L303", first.seq, f"body {name} has {member.size} bytes; {size} are recorded")
-        elif (member.folder == SALTED) != first.salted:
+        elif (member.folder == SALTED) != first.is_salted:
             self._held.add("L303", first.seq, f"body {name} is in the wrong folder, '{member.folder}/'")
 
     def finish(self) -> None:

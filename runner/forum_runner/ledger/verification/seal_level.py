@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from forum_runner.ledger.checkpoint import CHECKPOINT_TEXT, PIN, Checkpoint, compare_checkpoint
+from forum_runner.ledger.checkpoint import CHECKPOINT_LABEL, PIN, Checkpoint, compare_checkpoint
 from forum_runner.ledger.entries import AnyEntry, BodyRedacted, RunSealed
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.ledger.verification.report import ComparedCheckpoint, LedgerFindings
@@ -69,7 +69,7 @@ class SealChecker:
         agreeing = []
         for item in self._expected:
             root = self._roots.get(item.checkpoint.size)
-            what = PIN if item.source == PIN else CHECKPOINT_TEXT
+            what = PIN if item.source == PIN else CHECKPOINT_LABEL
             finding = compare_checkpoint(item.checkpoint, run, self.tree.size, root, what)
             if finding is None:
                 agreeing.append(ComparedCheckpoint(item.source, item.checkpoint.size, item.signed_by))

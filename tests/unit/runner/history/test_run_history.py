@@ -67,9 +67,9 @@ def test_gates_record_who_decided_and_why() -> None:
     not_yet, good = Body(b"not yet").reference, Body(b"good").reference
     gates = [task.gate for task in (refused["publish"], refused["announce"], approved["publish"])]
     assert [gate and gate.decision for gate in gates] == [
-        RecordedDecision("rejected", "person", "person:ada", authenticated=True, reason=not_yet),
+        RecordedDecision("rejected", "person", "person:ada", is_authenticated=True, reason=not_yet),
         RecordedDecision("rejected", "deadline", "runner"),
-        RecordedDecision("approved", "person", "person:ada", authenticated=True, is_edited=True, reason=good),
+        RecordedDecision("approved", "person", "person:ada", is_authenticated=True, is_edited=True, reason=good),
     ]
 
 
