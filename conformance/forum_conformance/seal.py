@@ -105,7 +105,7 @@ class Seals:
 
 
 def read_witness(source: str, data: bytes) -> Witness:
-    """A malformed checkpoint is a witness too: it leads to a finding."""
+    """The witness in a file. A malformed checkpoint is a witness, too, and leads to a finding."""
     try:
         return Witness(source, read_checkpoint(data))
     except MalformedCheckpoint as error:

@@ -103,7 +103,7 @@ def _score(arguments: argparse.Namespace, original: "Report", verify: "Verify", 
     from forum_conformance.mutation.score_report import Score, score_document, score_text
     from forum_conformance.mutation.scoring import outcomes
 
-    checkpoint = _checkpoint(original, work_dir)
+    checkpoint = _write_checkpoint(original, work_dir)
     # A copy, because a program under test may change its input.
     reply = verify(Path(shutil.copytree(arguments.path, work_dir / "original")), None)
     if reply.verdict != "valid":
@@ -141,7 +141,7 @@ def _jobs(arguments: argparse.Namespace) -> int:
     return (arguments.jobs or os.cpu_count() or 1) if arguments.entrypoint is not None else 1
 
 
-def _checkpoint(original: "Report", work_dir: Path) -> Path:
+def _write_checkpoint(original: "Report", work_dir: Path) -> Path:
     """Write the checkpoint of the original ledger to a file."""
     from forum_conformance.note import checkpoint_text
 

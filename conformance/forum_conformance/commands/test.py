@@ -60,7 +60,7 @@ def add_to(commands: Any) -> None:
     add("--html", metavar="FILE", type=Path, help="write an HTML page")
     add("--badges", metavar="DIR", type=Path, help="write a badge for each role and level")
     add("--json", action="store_true", help="print one JSON document; with --list, one line per vector")
-    add("--progress", choices=("auto", "tty", "plain", "none"), default="auto", help="on standard error")
+    add("--progress", choices=("auto", "tty", "plain", "none"), default="auto", help="how to show progress on stderr")
     add("--list", action="store_true", help="print the selected vectors; needs no --entrypoint")
     command.set_defaults(run=run)
 

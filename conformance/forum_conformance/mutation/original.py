@@ -103,8 +103,8 @@ class Original:
 class Draft:
     """Entries to write.
 
-    `forms` has the encoders of lines that are not canonical, by seq. With `keeps_archive`, bodies.tar stays as it is;
-    with `keeps_roots`, the roots in seals do.
+    `forms` has the functions that write lines in a different form than the canonical one, by seq. With `keeps_archive`,
+    bodies.tar is not rewritten; with `keeps_roots`, the roots in seals are not recomputed.
     """
 
     entries: list[Entry]

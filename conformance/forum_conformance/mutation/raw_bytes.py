@@ -23,7 +23,7 @@ OTHER_RUN = "01936b2e-4d10-7a3c-9f00-ffffffffffff"
 
 
 def _covered_seqs(original: Original) -> range:
-    """The lines that a hash covers: of the next line or, for the last line, of the checkpoint if there is one."""
+    """The lines that a later hash covers: `prev` of the next line or, for the last line, the checkpoint's root."""
     return range(len(original.lines) - (CHECKPOINT not in original.files))
 
 

@@ -86,7 +86,7 @@ def _caught_text(counts: MutantCounts) -> str:
 
 def _total_lines(counts: MutantCounts) -> Iterator[str]:
     share = f": {counts.caught} of {counts.in_reach} caught ({_percent(counts)} %)" if counts.in_reach else ""
-    yield f"{counts.mutants} mutants{share}"
+    yield f"{counts.mutants} mutant{'s' * (counts.mutants != 1)}{share}"
     if counts.out_of_reach:
         with_checkpoint = f"; with the original's checkpoint, {counts.found_beside} of {counts.shown_beside} caught"
         text = f"{counts.out_of_reach} out of reach of any verifier without a checkpoint (LEDGER-REACH-001)"

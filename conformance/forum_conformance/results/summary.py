@@ -78,8 +78,9 @@ def find_objections(results: Sequence[Result], required_roles: Collection[str]) 
         counts = Counter(result.case.role for result in abandoned if result.outcome.differences[0].actual == reason)
         counts_text = ", ".join(f"{_vectors(counts[role])} of {role}" for role in ROLES if counts[role])
         objections.append(f"{counts_text} not run: {printable(reason)}")
-    if bad[State.UNEXPECTED_PASS]:
-        objections.append(f"{_vectors(bad[State.UNEXPECTED_PASS])} passed unexpectedly: remove them from the list")
+    if passed := bad[State.UNEXPECTED_PASS]:
+        pronoun = "it" if passed == 1 else "them"
+        objections.append(f"{_vectors(passed)} passed unexpectedly: remove {pronoun} from the list")
     missing = [tally.role for tally in tallies(results, None) if tally.level is None and not tally.is_offered]
     if missing and all(result.state is State.NOT_OFFERED for result in results):
         objections.append("the program offers none of the requested roles: " + ", ".join(missing))

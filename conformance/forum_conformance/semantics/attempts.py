@@ -38,14 +38,14 @@ def _require_due(run: Run, unit: Unit, attempt: int) -> None:
     require(
         attempt == unit.attempts + 1,
         "L409",
-        f"attempt {attempt} of '{unit.name}' is started, expected attempt {unit.attempts + 1}",
+        f"the next attempt of '{unit.name}' is {unit.attempts + 1}, not {attempt}",
     )
 
 
 def _require_ready(run: Run, unit: Unit) -> None:
     task = run.task_of(unit)
     require_may_start(run, unit.task)
-    for edge in sorted(run.plan.edge_names(unit.task) - unit.delivered):
+    for edge in sorted(run.plan.edge_names(unit.task) - unit.delivered_names):
         raise Violation("L406", f"'{unit.name}' starts before '{edge}' is delivered")
     is_approved = "gate" not in task or (unit.gate is not None and unit.gate.decision == "approved")
     require(is_approved, "L414", f"'{unit.name}' starts, but its gate is not approved")

@@ -27,7 +27,9 @@ def task_expanded(run: Run, entry: Entry) -> None:
     except values.NoValue as error:
         raise Violation("L419", "items is not a list in RFC 8785 form") from error
     if item_digests is not None and len(item_digests) != instances:
-        raise Violation("L419", f"task '{task}' has {instances} instances, but items has {len(item_digests)}")
+        raise Violation(
+            "L419", f"task '{task}' has {instances} instances, but the length of items is {len(item_digests)}"
+        )
     require(
         values.is_value(run, foreach["from"], items),
         "L419",
@@ -38,7 +40,7 @@ def task_expanded(run: Run, entry: Entry) -> None:
 
 def edge_delivered(run: Run, entry: Entry) -> None:
     unit, name = unit_of(run, entry), entry["data"]["as"]
-    is_due = not unit.has_started and unit.ending is None and name not in unit.delivered
+    is_due = not unit.has_started and unit.ending is None and name not in unit.delivered_names
     require(is_due, "L409", f"'{name}' was already delivered to '{unit.name}', or the unit has started or ended")
     edges = run.plan.data_edges(unit.task)
     if name in edges:
@@ -52,11 +54,12 @@ def edge_delivered(run: Run, entry: Entry) -> None:
         require_cause(entry, expansion.seq, "the expansion that the item comes from")
         is_expected_value = _is_item(run, unit, expansion, entry)
     require(is_expected_value, "L407", f"the body delivered as '{name}' is not the value of its source")
-    unit.delivered.add(name)
+    unit.delivered_names.add(name)
     unit.delivered_seq = entry["seq"]
 
 
 def _is_item(run: Run, unit: Unit, expansion: Expansion, entry: Entry) -> bool:
+    """Whether the delivered body is the unit's item. True if this cannot be checked."""
     if expansion.item_digests is None or unit.index is None:
         return True
     return values.has_digest(run, bodies_of(entry)["value"], expansion.item_digests[unit.index])

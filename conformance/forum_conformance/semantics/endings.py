@@ -26,13 +26,13 @@ def task_ended(run: Run, entry: Entry) -> None:
 def _template_ended(run: Run, entry: Entry, name: str) -> None:
     require(name not in run.endings, "L417", f"task '{name}' has already ended")
     expansion = run.expansions.get(name)
-    all_ended = expansion is None or expansion.ended == expansion.instances
+    all_ended = expansion is None or expansion.ended_count == expansion.instances
     require(all_ended, "L417", f"task '{name}' ends before its last instance")
     state = entry["data"]["state"]
     if expansion is not None and expansion.are_all_tolerated:
         require(state == "tolerated", "L417", f"task '{name}' cannot end {state}: every instance ended tolerated")
     else:
-        holds = expansion is not None and expansion.ended_good == expansion.instances
+        holds = expansion is not None and expansion.good_count == expansion.instances
         has_started = expansion is not None and expansion.has_started
         _require_state(run.plan.tasks[name], name, entry, holds=holds, has_started=has_started)
     run.endings[name] = Ending(entry["seq"], state)
@@ -49,9 +49,9 @@ def _unit_ended(run: Run, entry: Entry) -> None:
         run.endings[unit.name] = unit.ending
     else:
         expansion = run.expansions[unit.task]
-        expansion.ended += 1
-        expansion.ended_good += unit.ending.state in GOOD_STATES
-        expansion.tolerated += unit.ending.state == "tolerated"
+        expansion.ended_count += 1
+        expansion.good_count += unit.ending.state in GOOD_STATES
+        expansion.tolerated_count += unit.ending.state == "tolerated"
 
 
 def _require_state(task: Mapping[str, Any], name: str, entry: Entry, *, holds: bool, has_started: bool) -> None:

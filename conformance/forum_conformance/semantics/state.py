@@ -56,8 +56,7 @@ class Unit:
     output: Body | None = None
     call: Call | None = None
     gate: Gate | None = None
-    delivered: set[str] = field(default_factory=set)
-    """The names of the delivered values."""
+    delivered_names: set[str] = field(default_factory=set)
     delivered_seq: int | None = None
     """The entry of the last delivery."""
     ending: Ending | None = None
@@ -69,22 +68,22 @@ class Unit:
 
 @dataclass(slots=True)
 class Expansion:
-    """The instances of a task with foreach; each is created when an entry first names it."""
+    """The instances of a task with foreach. A unit is created when an entry first names it."""
 
     seq: int
     instances: int
     item_digests: tuple[str, ...] | None
     """The digest of each item's RFC 8785 form; None if their body is redacted, missing or wrong."""
     units: dict[int, Unit] = field(default_factory=dict)
-    ended: int = 0
-    ended_good: int = 0
+    ended_count: int = 0
+    good_count: int = 0
     """The number of instances that ended in one of `GOOD_STATES`."""
-    tolerated: int = 0
+    tolerated_count: int = 0
 
     @property
     def are_all_tolerated(self) -> bool:
         """Whether there are instances, and all of them ended `tolerated`."""
-        return 0 < self.instances == self.tolerated
+        return 0 < self.instances == self.tolerated_count
 
     @property
     def has_started(self) -> bool:
@@ -138,7 +137,7 @@ class Run:
         return Unit(name, task, index, fields.get("agent"), ladder)
 
     def holds(self, unit: Unit) -> bool:
-        """Whether the unit's result has passed its checks."""
+        """Whether the unit's result is accepted: it was reused, or its last attempt passed all checks."""
         checks = len(self.task_of(unit).get("accept", []))
         return unit.is_reused or (unit.last_attempt_ok and unit.checks_passed == checks)
 
