@@ -7,7 +7,7 @@ from html import escape
 from forum_runner.graph.boxes import MARK_GAP, PADDING, label_text, label_width, mark_width
 from forum_runner.graph.labels import cells, printable, shorten
 from forum_runner.graph.placement import Box, Column, Placement, Tip, Wire, place
-from forum_runner.graph.plan_graph import Graph, GraphEdge
+from forum_runner.graph.plan_graph import Graph
 from forum_runner.graph.stylesheet import ROOT_CLASS, stylesheet
 from forum_runner.model import EdgeKind
 
@@ -107,11 +107,8 @@ def _wire(wire: Wire) -> str:
             path.append(f"C{bend} {y} {bend} {next_y} {next_x} {next_y}")
         x, y = next_x, next_y
     edge = wire.edge
-    return f'<path class="edge {edge.kind}" d="{"".join(path)}"><title>{_text(_edge_title(edge))}</title></path>'
-
-
-def _edge_title(edge: GraphEdge) -> str:
-    return f"{edge.upstream} \N{RIGHTWARDS ARROW} {edge.downstream}: {edge.label or edge.kind}"
+    title = f"{edge.upstream} \N{RIGHTWARDS ARROW} {edge.downstream}: {edge.label or edge.kind}"
+    return f'<path class="edge {edge.kind}" d="{"".join(path)}"><title>{_text(title)}</title></path>'
 
 
 def _tip(tip: Tip) -> Iterator[str]:

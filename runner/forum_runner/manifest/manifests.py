@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from forum_runner.document import Document, Origin
-from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.bundle import Bundle, BundleFile
 from forum_runner.manifest.bundle_files import split_reference
 from forum_runner.manifest.schema_check import check_header, check_schema
@@ -108,16 +107,13 @@ class Manifests:
             return None
         value, findings = check_schema(document, self._schemas[kind])
         # check_header has reported problems in the header with more specific findings.
-        self._bundle.findings += [f for f in findings if f.code != "F204" or not _is_header(f, document)]
+        header = (document.origin("apiVersion").place(), document.origin("kind").place())
+        self._bundle.findings += [f for f in findings if f.code != "F204" or f.place not in header]
         metadata = value.get("metadata", {})
         return Manifest(kind, metadata.get("name", ""), value, document)
 
     def _add(self, origin: Origin, code: str, message: str, hint: str | None) -> None:
         self._bundle.findings.append(origin.finding(code, message, hint))
-
-
-def _is_header(finding: ManifestFinding, document: Document) -> bool:
-    return finding.place in (document.origin("apiVersion").place(), document.origin("kind").place())
 
 
 def _name_suffix(name: str | None) -> str:

@@ -97,24 +97,8 @@ class SchemaReader:
         count_before = len(self._bundle.findings)
         findings = self._bundle.findings
         for path, schema in subschemas(value):
-            for keyword in schema:
-                keyword_origin = origin.at(*path, keyword)
-                if keyword in UNSUPPORTED_KEYWORDS:
-                    findings.append(
-                        keyword_origin.key_finding("F403", f"'{keyword}' is not supported in schemas", "use '$defs'")
-                    )
-                elif keyword == "$defs" and any(str(name).startswith(_FILE) for name in schema[keyword]):
-                    findings.append(keyword_origin.key_finding("F403", f"names in '$defs' cannot start with '{_FILE}'"))
-                elif keyword not in KEYWORDS and not keyword.startswith("x-"):
-                    similar = _OLD_KEYWORDS.get(keyword) or suggest(keyword, KEYWORDS)
-                    hint = f"did you mean '{similar}'?" if similar else "custom keywords start with 'x-'"
-                    findings.append(
-                        keyword_origin.key_finding("F402", f"'{keyword}' is not a keyword of JSON Schema", hint)
-                    )
-                elif keyword == "$schema" and str(schema[keyword]).rstrip("#") != DIALECT:
-                    findings.append(
-                        keyword_origin.finding("F403", "only JSON Schema 2020-12 is supported", f"write {DIALECT}")
-                    )
+            found = (_keyword_finding(name, content, origin.at(*path, name)) for name, content in schema.items())
+            findings += filter(None, found)
         if contains_reference(value):
             message = "schemas cannot contain references"
             findings.append(origin.key_finding("F019", message, "write the value, or use a command check"))
@@ -173,6 +157,21 @@ class SchemaReader:
             definitions[key] = True  # a placeholder while the file is read: files may refer to each other
             definitions[key] = self._rewrite_references(document.value, document.origin(), location, definitions)
         return location
+
+
+def _keyword_finding(keyword: str, value: Any, origin: Origin) -> ManifestFinding | None:
+    """The finding for a keyword that is unknown or not supported; None for any other."""
+    if keyword in UNSUPPORTED_KEYWORDS:
+        return origin.key_finding("F403", f"'{keyword}' is not supported in schemas", "use '$defs'")
+    if keyword == "$defs" and any(str(name).startswith(_FILE) for name in value):
+        return origin.key_finding("F403", f"names in '$defs' cannot start with '{_FILE}'")
+    if keyword not in KEYWORDS and not keyword.startswith("x-"):
+        similar = _OLD_KEYWORDS.get(keyword) or suggest(keyword, KEYWORDS)
+        hint = f"did you mean '{similar}'?" if similar else "custom keywords start with 'x-'"
+        return origin.key_finding("F402", f"'{keyword}' is not a keyword of JSON Schema", hint)
+    if keyword == "$schema" and str(value).rstrip("#") != DIALECT:
+        return origin.finding("F403", "only JSON Schema 2020-12 is supported", f"write {DIALECT}")
+    return None
 
 
 def _invalid_schema_finding(error: jsonschema_rs.ValidationError, origin: Origin) -> ManifestFinding:
