@@ -26,17 +26,17 @@ with open(sys.argv[1]) as file:
 for line in sys.stdin:
     request = json.loads(line)
     actions = table.get(request["id"], table["*"])
-    if "leaves" in actions:
-        leave(actions["leaves"], cleans=actions.get("cleans", False))
-    seen = None
-    if "looks" in actions:
-        with open(actions["looks"]) as file:
-            seen = os.path.exists(f"/proc/{int(file.read())}")
-    if "floods" in actions:
+    if "start_daemon" in actions:
+        leave(actions["start_daemon"], cleans=actions.get("cleans", False))
+    is_daemon_alive = None
+    if "check_daemon" in actions:
+        with open(actions["check_daemon"]) as file:
+            is_daemon_alive = os.path.exists(f"/proc/{int(file.read())}")
+    if "flood_stdout" in actions:
         print("x" * 2_000_000, flush=True)
-    if "hangs" in actions:
+    if "hang" in actions:
         time.sleep(3600)
-    print(json.dumps({"protocol": 1, "id": request["id"], "verdict": "valid", "seen": seen}), flush=True)
+    print(json.dumps({"protocol": 1, "id": request["id"], "verdict": "valid", "is_daemon_alive": is_daemon_alive}), flush=True)
 """
 )
 
@@ -56,7 +56,7 @@ def pid_file(suite: Suite) -> Iterator[Path]:
     kill_daemon(path)
 
 
-def entrypoint(table: dict[str, Any], suite: Suite) -> str:
+def write_program(table: dict[str, Any], suite: Suite) -> str:
     (suite.folder / "program.py").write_text(PROGRAM)
     (suite.folder / "table.json").write_text(json.dumps(table))
     return shlex.join([sys.executable, "program.py", "table.json"])
@@ -66,35 +66,35 @@ def entrypoint(table: dict[str, Any], suite: Suite) -> str:
 def test_killing_a_program_also_kills_its_daemons(suite: Suite, pid_file: Path, mode: list[str]) -> None:
     table = {
         "*": {},
-        "ledger/a": {"leaves": str(pid_file), "floods": 1, "hangs": 1},
-        "ledger/b": {"looks": str(pid_file)},
+        "ledger/a": {"start_daemon": str(pid_file), "flood_stdout": 1, "hang": 1},
+        "ledger/b": {"check_daemon": str(pid_file)},
     }
 
-    completed = suite.test({}, "--jobs", "1", "--json", *mode, entrypoint=entrypoint(table, suite))
+    completed = suite.test({}, "--jobs", "1", "--json", *mode, entrypoint=write_program(table, suite))
 
     first, second, third = json.loads(completed.stdout)["results"]
     assert [(difference["place"], difference["came"]) for difference in first["differences"]] == [
         ("standard output", "more; the program was killed")
     ]
-    assert (second["answer"]["seen"], second["state"], third["state"]) == (False, "passed", "passed")
+    assert (second["answer"]["is_daemon_alive"], second["state"], third["state"]) == (False, "passed", "passed")
     assert not is_daemon_running(pid_file)
 
 
 def test_a_program_may_leave_a_server_for_the_next_vector_but_it_ends_with_the_command(
     suite: Suite, pid_file: Path
 ) -> None:
-    table = {"*": {}, "ledger/a": {"leaves": str(pid_file)}, "ledger/b": {"looks": str(pid_file)}}
+    table = {"*": {}, "ledger/a": {"start_daemon": str(pid_file)}, "ledger/b": {"check_daemon": str(pid_file)}}
 
-    completed = suite.test({}, "--jobs", "1", "--json", entrypoint=entrypoint(table, suite))
+    completed = suite.test({}, "--jobs", "1", "--json", entrypoint=write_program(table, suite))
 
-    assert (completed.returncode, json.loads(completed.stdout)["results"][1]["answer"]["seen"]) == (0, True)
+    assert (completed.returncode, json.loads(completed.stdout)["results"][1]["answer"]["is_daemon_alive"]) == (0, True)
     assert not is_daemon_running(pid_file)
 
 
 @pytest.mark.parametrize("cleans", [False, True])
 @pytest.mark.parametrize("command", ["test", "smoke", "mutate"])
 def test_no_daemon_outlives_the_command(suite: Suite, pid_file: Path, command: str, cleans: bool) -> None:
-    program = entrypoint({"*": {"leaves": str(pid_file), "cleans": cleans}}, suite)
+    program = write_program({"*": {"start_daemon": str(pid_file), "cleans": cleans}}, suite)
     options = {
         "test": ["--vectors", "vectors", "--filter", "ledger/a"],
         "smoke": ["--vectors", "vectors"],
@@ -108,7 +108,7 @@ def test_no_daemon_outlives_the_command(suite: Suite, pid_file: Path, command: s
 
 
 def test_an_interrupt_kills_daemons(suite: Suite, pid_file: Path) -> None:
-    program = entrypoint({"*": {"leaves": str(pid_file), "hangs": 1}}, suite)
+    program = write_program({"*": {"start_daemon": str(pid_file), "hang": 1}}, suite)
     command_line = [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", program, "--vectors", "vectors"]
     with subprocess.Popen([*command_line, "--jobs", "1"], cwd=suite.folder, stdout=subprocess.PIPE) as process:
         wait_for_number(pid_file)

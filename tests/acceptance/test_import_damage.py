@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-PLAN = b'"dispatch", "kind": "plan"'
+PLAN_FIELDS = b'"dispatch", "kind": "plan"'
 OUT_OF_RANGE = "is outside ±(2^53 - 1), so JSON readers disagree on its value"
 SPAN = "/resourceSpans/0/scopeSpans/0/spans/0"
 # Sample, text to replace, replacement (None truncates there), and message with file and location.
@@ -61,19 +61,19 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
     "NaN": ("forum-engine", b"1794733200.25", b"NaN", "entries.jsonl, line 2, column 18: NaN is not JSON"),
     "a lone surrogate": (
         "forum-engine",
-        PLAN,
+        PLAN_FIELDS,
         b'"\\ud800", "kind": "plan"',
         "entries.jsonl, line 2, column 42: a string contains a lone surrogate",
     ),
     "bytes that are not UTF-8": (
         "forum-engine",
-        PLAN,
+        PLAN_FIELDS,
         b'"\xff", "kind": "plan"',
         "entries.jsonl, line 2: byte 42 is not UTF-8",
     ),
     "a member of the wrong type": (
         "forum-engine",
-        PLAN,
+        PLAN_FIELDS,
         b'7, "kind": "plan"',
         "entries.jsonl, line 2: 'actor' has the wrong type",
     ),
@@ -139,18 +139,18 @@ def test_a_damaged_source_is_refused_with_its_location_and_leaves_no_files(case:
     assert not (folder.path / "run").exists()
 
 
-def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
+def test_a_ledger_that_exceeds_the_file_size_limit_leaves_no_files(tmp_path: Path) -> None:
     line = SAMPLES["otel-today"].read_bytes().splitlines(keepends=True)[0]
     spans = [line.replace(b"0010020000001002", b"%016x" % number) for number in range(300)]
     (tmp_path / "trace.jsonl").write_bytes(b"".join(spans))
 
-    def limit() -> None:
+    def limit_file_size() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
 
     result = subprocess.run(
         [sys.executable, "-m", "forum_runner", "import", "trace.jsonl", "--out", "run"],
         cwd=tmp_path,
-        preexec_fn=limit,
+        preexec_fn=limit_file_size,
         capture_output=True,
         text=True,
         check=False,

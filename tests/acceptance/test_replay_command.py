@@ -88,27 +88,27 @@ def edit_and_rechain(directory: Path, edit: Edit) -> None:
 def _root(leaves: list[bytes]) -> bytes:
     if len(leaves) == 1:
         return leaves[0]
-    half = 1 << ((len(leaves) - 1).bit_length() - 1)
-    return hashlib.sha256(b"\1" + _root(leaves[:half]) + _root(leaves[half:])).digest()
+    split = 1 << ((len(leaves) - 1).bit_length() - 1)
+    return hashlib.sha256(b"\1" + _root(leaves[:split]) + _root(leaves[split:])).digest()
 
 
-def _first(entries: list[dict[str, Any]], kind: str, **data: Any) -> dict[str, Any]:
+def _first_entry(entries: list[dict[str, Any]], kind: str, **data: Any) -> dict[str, Any]:
     return next(e for e in entries if e["kind"] == kind and data.items() <= e["data"].items())
 
 
 def _reserve_less(entries: list[dict[str, Any]]) -> None:
-    _first(entries, "task.started")["data"]["reserved"]["output_tokens"] -= 1
+    _first_entry(entries, "task.started")["data"]["reserved"]["output_tokens"] -= 1
 
 
 def _change_fingerprint(entries: list[dict[str, Any]]) -> None:
-    _first(entries, "task.started", task="b")["data"]["fingerprint"] = "0" * 64
+    _first_entry(entries, "task.started", task="b")["data"]["fingerprint"] = "0" * 64
 
 
 def _skip_a_runnable_task(entries: list[dict[str, Any]]) -> None:
     """Record a task that ran as skipped by its condition."""
-    started = _first(entries, "task.started", task="maybe")
-    finished = _first(entries, "task.finished", task="maybe")
-    end = _first(entries, "task.ended", task="maybe")
+    started = _first_entry(entries, "task.started", task="maybe")
+    finished = _first_entry(entries, "task.finished", task="maybe")
+    end = _first_entry(entries, "task.ended", task="maybe")
     end["data"] |= {"state": "skipped", "reason": "condition"}
     end["causes"] = []
     for entry in (started, finished):
@@ -122,7 +122,7 @@ def _skip_a_runnable_task(entries: list[dict[str, Any]]) -> None:
 
 
 def _truncate_more(entries: list[dict[str, Any]]) -> None:
-    _first(entries, "context.cut")["data"]["kept_bytes"] -= 1
+    _first_entry(entries, "context.cut")["data"]["kept_bytes"] -= 1
 
 
 @pytest.mark.parametrize(

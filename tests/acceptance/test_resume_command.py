@@ -14,7 +14,7 @@ import pytest
 from acceptance.workflow_folder import MODEL, Folder, ask, bytes_in, check_valid, sh, truncate_after
 
 ANSWERS = [{"output": "an answer", "usage": {"input_tokens": 10, "output_tokens": 5}}]
-STYLE = {"style": {"type": "string", "default": "plain"}, "size": {"type": "integer", "default": 1}}
+INPUTS = {"style": {"type": "string", "default": "plain"}, "size": {"type": "integer", "default": 1}}
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ class Bundle:
         self.answers: list[Mapping[str, Any]] = list(ANSWERS)
 
     def write(self, folder: Folder) -> None:
-        folder.write(self.tasks, roster=self.roster, inputs=STYLE, answers=self.answers)
+        folder.write(self.tasks, roster=self.roster, inputs=INPUTS, answers=self.answers)
 
 
 def _change_nothing(_: Bundle) -> None:
