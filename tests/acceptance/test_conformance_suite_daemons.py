@@ -36,7 +36,8 @@ for line in sys.stdin:
         print("x" * 2_000_000, flush=True)
     if "hang" in actions:
         time.sleep(3600)
-    print(json.dumps({"protocol": 1, "id": request["id"], "verdict": "valid", "is_daemon_alive": is_daemon_alive}), flush=True)
+    answer = {"protocol": 1, "id": request["id"], "verdict": "valid", "is_daemon_alive": is_daemon_alive}
+    print(json.dumps(answer), flush=True)
 """
 )
 

@@ -54,7 +54,7 @@ def faulty(behavior: str, **fields: Any) -> dict[str, Any]:
 
 
 def tasks() -> dict[str, Any]:
-    """Programs, and adapters that block, leak, crash, exit and fork."""
+    """Return tasks that run programs, and tasks whose adapter blocks, leaks, crashes, exits or forks."""
     program = sh(f"{_RECORD_EFFECT}; sleep 0.1; echo done", idempotent=True)
     leaves_daemon = sh(f"{_RECORD_EFFECT}; (setsid sleep 100 &) ; sleep 0.1; echo done", idempotent=True)
     return {
@@ -121,8 +121,8 @@ def test_a_run_whose_workers_are_killed_is_valid_and_complete(folder: Folder, nu
     assert process.returncode == 1, err
     check_valid(folder.path / "run")
     assert_attempts(folder)
-    ends = folder.task_states()
-    assert ends["crashes"] == ends["writes-garbage"] == "failed: error"
+    states = folder.task_states()
+    assert states["crashes"] == states["writes-garbage"] == "failed: error"
     assert_no_process_remains(folder)
 
 

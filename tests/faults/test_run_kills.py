@@ -48,6 +48,7 @@ Effects = Counter[tuple[str, int]]
 
 
 def step(stdout: str = "done", work_s: float = 0.02, **fields: Any) -> dict[str, Any]:
+    """A task whose program records its attempt, sleeps and prints a text."""
     return sh(f"{_RECORD_EFFECT}; sleep {work_s}; echo '{stdout}'", idempotent=True, **fields)
 
 
@@ -202,11 +203,11 @@ def test_a_task_that_is_not_idempotent_fails_if_its_outcome_is_unknown(folder: F
 
     resumed = folder.forum("resume", "run")
     check_valid(folder.path / "run")
-    ends = folder.task_states()
+    states = folder.task_states()
     folder.write({"before": step(), "once": step(needs=["before"]), "after": step(needs=["once"])})
     again = folder.forum("resume", "run", "--failed", "--out", "second")
 
-    assert (resumed.code, ends) == (
+    assert (resumed.code, states) == (
         1,
         {"before": "passed", "once": "failed: error", "after": "skipped: upstream"},
     )
@@ -273,7 +274,7 @@ def make_virtual_run(folder: Folder) -> Path:
 def test_a_run_cut_after_any_entry_resumes_to_the_same_outcome(folder: Folder) -> None:
     """A write of several entries may be cut anywhere, and the run can be resumed after any of them."""
     finished_run = make_virtual_run(folder)
-    ends = folder.task_states("finished")
+    states = folder.task_states("finished")
     size = len(folder.entries("finished"))
     kinds = {entry["kind"] for entry in folder.entries("finished")}
     assert kinds >= {"gate.decided", "escalation.raised", "verdict.given", "task.expanded", "budget.stopped"}
@@ -285,5 +286,5 @@ def test_a_run_cut_after_any_entry_resumes_to_the_same_outcome(folder: Folder) -
         asyncio.run(api.resume(Workspace.at(folder.path), ResumeRequest(name)))
 
         report = verify_ledger(ledger_at(folder.path / name), None, TrustedReferences())
-        assert (report.findings, report.status, folder.task_states(name)) == ((), "stopped", ends)
+        assert (report.findings, report.status, folder.task_states(name)) == ((), "stopped", states)
         check_replay(folder.path / name)

@@ -28,6 +28,7 @@ from servers.formats import Format, ModelAnswer, complete_answer, streamed_answe
 from servers.http_bytes import Request, chunked, json_response, read_request
 
 _START_TIMEOUT_S = 10
+# The value of SO_LINGER for a timeout of 0 seconds: closing resets the connection.
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
@@ -98,7 +99,7 @@ class FaultyServer:
         self.requests: list[Request] = []
         self.connections = 0
         self._steps: deque[Step] = deque()
-        self._open: set[asyncio.Task[None]] = set()
+        self._open_connections: set[asyncio.Task[None]] = set()
         self._is_idle = threading.Event()
         self._is_idle.set()
         self._is_listening = threading.Event()
@@ -120,6 +121,7 @@ class FaultyServer:
         return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}/v1"
 
     def will(self, *steps: Step) -> None:
+        """Add steps for the next requests."""
         self._steps.extend(steps)
 
     def wait_until_idle(self, timeout_s: float) -> bool:
@@ -134,23 +136,23 @@ class FaultyServer:
         self._is_listening.set()
         await self._stopped.wait()
         server.close()
-        for task in self._open:
+        for task in self._open_connections:
             task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await asyncio.gather(*self._open_connections, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self.connections += 1
-        self._open.add(task)
+        self._open_connections.add(task)
         self._is_idle.clear()
         try:
             with suppress(ConnectionError, asyncio.CancelledError):
                 await self._serve(reader, writer)
         finally:
             writer.close()
-            self._open.discard(task)
-            if not self._open:
+            self._open_connections.discard(task)
+            if not self._open_connections:
                 self._is_idle.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
