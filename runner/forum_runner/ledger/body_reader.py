@@ -29,8 +29,8 @@ class BodyReader:
             content = self._content(location) if location[1] == size else None
             if content is None:
                 continue
-            found = commitment(content) if is_salted else hashlib.sha256(content).hexdigest()
-            if found == body.digest:
+            computed = commitment(content) if is_salted else hashlib.sha256(content).hexdigest()
+            if computed == body.digest:
                 return content[SALT_BYTES:] if is_salted else content
         return None
 

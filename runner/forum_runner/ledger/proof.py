@@ -211,8 +211,8 @@ def check_proof(
 
 
 def _compare(proof: Proof, other: Checkpoint, what: str) -> LedgerFinding | None:
-    own, roots = proof.checkpoint, proof.roots()
-    finding = compare_checkpoint(other, own.run, own.size, roots.get(other.size), what)
+    checkpoint, roots = proof.checkpoint, proof.roots()
+    finding = compare_checkpoint(other, checkpoint.run, checkpoint.size, roots.get(other.size), what)
     if finding is not None and finding.code != "L507" and other.size not in roots:
         sizes = " and ".join(str(size) for size in roots)
         return replace(finding, sentence=f"the {what}'s size is {other.size}; the proof has roots for {sizes} only")

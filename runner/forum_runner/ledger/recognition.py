@@ -91,8 +91,8 @@ def _document_kind(lines: Iterable[bytes]) -> str | None:
     head = b"\n".join(lines)
     if not _MAPPING.match(head) or not _API_VERSION.search(head):
         return None
-    for found in _KIND.finditer(head):
-        kind = found[1].decode()
+    for match in _KIND.finditer(head):
+        kind = match[1].decode()
         if kind in resources.schema("manifest")["properties"]["kind"]["enum"]:
             return f"a manifest ({kind})"
         if kind == "WavePlan":

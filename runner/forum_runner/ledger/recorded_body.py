@@ -44,10 +44,10 @@ class RecordedBody:
     @property
     def data(self) -> bytes:
         """The bytes. Raises a RedactedBodyError if they were redacted."""
-        found = self.reader.read(self.reference)
-        if found is None:
+        content = self.reader.read(self.reference)
+        if content is None:
             raise RedactedBodyError(self.digest)
-        return found
+        return content
 
 
 # A body before or after it is recorded.

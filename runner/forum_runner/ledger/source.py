@@ -126,18 +126,18 @@ def _find_run(id_: str, runs: Path) -> Path:
     if not _RUN_ID_OR_PREFIX.fullmatch(id_):
         raise UsageError(f"no file, directory or run '{id_}'")
     try:
-        found = sorted(path for path in runs.iterdir() if path.name.startswith(id_))
+        matches = sorted(path for path in runs.iterdir() if path.name.startswith(id_))
     except FileNotFoundError:
-        found = []
+        matches = []
     except OSError as error:
         raise UsageError(f"cannot read '{runs}': {error.strerror}") from error
-    if not found:
+    if not matches:
         raise UsageError(f"no file or directory '{id_}', and no run with this id in '{runs}'")
-    exact = [path for path in found if path.name == id_]
-    if len(found) > 1 and not exact:
-        listed = ", ".join(path.name for path in found[:4]) + (", ..." if len(found) > 4 else "")
-        raise UsageError(f"{len(found)} run ids start with '{id_}': {listed}")
-    return (exact or found)[0]
+    exact = [path for path in matches if path.name == id_]
+    if len(matches) > 1 and not exact:
+        listed = ", ".join(path.name for path in matches[:4]) + (", ..." if len(matches) > 4 else "")
+        raise UsageError(f"{len(matches)} run ids start with '{id_}': {listed}")
+    return (exact or matches)[0]
 
 
 def _mode_of(path: Path) -> int | None:

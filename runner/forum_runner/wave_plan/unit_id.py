@@ -23,14 +23,14 @@ def instance_id(task: str, index: int) -> str:
 
 def split_instance_id(unit: str) -> tuple[str, int] | None:
     """The task and the index of an instance; None for any other id."""
-    found = _INSTANCE.fullmatch(unit)
-    return (found[1], int(found[2])) if found else None
+    match = _INSTANCE.fullmatch(unit)
+    return (match[1], int(match[2])) if match else None
 
 
 def task_of_numbered(name: str) -> str | None:
     """The task of a name that ends with an index, possibly with leading zeros; None for any other name."""
-    found = _NUMBERED.fullmatch(name)
-    return found[1] if found else None
+    match = _NUMBERED.fullmatch(name)
+    return match[1] if match else None
 
 
 def task_of_unit(unit: str, tasks: Container[str]) -> str:

@@ -184,8 +184,8 @@ def read_wave_plan(document: Mapping[str, Any]) -> WavePlan:
 
 
 def _pointers(outputs: Mapping[str, PlanValue]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    pointers: dict[str, list[str]] = {}
     for value in outputs.values():
         for source in value.sources():
-            found.setdefault(source.task, []).append(source.pointer)
-    return found
+            pointers.setdefault(source.task, []).append(source.pointer)
+    return pointers

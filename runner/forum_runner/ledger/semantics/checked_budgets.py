@@ -68,14 +68,14 @@ class CheckedBudgets:
     def _accounts_of(self, task: PlannedTask, agent: str | None) -> list[_Account]:
         """The accounts with a limit that a call of the agent for the task is charged to."""
         key = task.id if task.budget else None, agent
-        found = self._limited_accounts.get(key)
-        if found is None:
+        limited = self._limited_accounts.get(key)
+        if limited is None:
             accounts = [self._account("the run", self._plan.policy.budget)]
             if agent is not None:
                 accounts.append(self._account(f"agent '{agent}'", self._plan.agents[agent].limits))
             accounts.append(self._account(f"task '{task.id}'", task.budget))
-            found = self._limited_accounts[key] = [account for account in accounts if account.limits]
-        return found
+            limited = self._limited_accounts[key] = [account for account in accounts if account.limits]
+        return limited
 
     def _account(self, name: str, limits: Mapping[str, int] | None) -> _Account:
         return self._accounts.setdefault(name, _Account(name, limits or {}))

@@ -123,10 +123,10 @@ class CheckedRun:
 
     def unit(self, name: str) -> CheckedUnit:
         """The unit with this name. Raises a Violation if the plan does not have it."""
-        found = self.units.get(name)
-        if found is None:
-            found = self.units[name] = self._new_unit(name)
-        return found
+        unit = self.units.get(name)
+        if unit is None:
+            unit = self.units[name] = self._new_unit(name)
+        return unit
 
     def _new_unit(self, name: str) -> CheckedUnit:
         task = self.plan.tasks.get(name)

@@ -58,8 +58,8 @@ def has_digest(run: CheckedRun, body: BodyReference, digest: bytes) -> bool:
     """Whether the bytes of a body have this digest. True if the body is salted and cannot be read."""
     if body.salted is None:
         return body.digest == digest.hex()
-    found = run.bodies.read(body)
-    return found is None or hashlib.sha256(found).digest() == digest
+    content = run.bodies.read(body)
+    return content is None or hashlib.sha256(content).digest() == digest
 
 
 def _has_bytes(run: CheckedRun, body: BodyReference, expected: bytes) -> bool:

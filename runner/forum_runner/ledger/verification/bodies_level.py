@@ -80,8 +80,8 @@ def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> b
         content = stored[:length]
         if stored[length:] != _ZEROS[: padding(length)]:
             return False
-        found = bytes.fromhex(commitment(content)) if is_salted else hashlib.sha256(content).digest()
-        if found != digest:
+        computed = bytes.fromhex(commitment(content)) if is_salted else hashlib.sha256(content).digest()
+        if computed != digest:
             return False
     rest = read(len(END) + 1)
     return rest == END if is_sealed else not rest
@@ -156,10 +156,12 @@ class _Comparison:
 
     def finish(self) -> None:
         if not self.is_complete:
-            found = self._found if self._found is not None else dict.fromkeys(islice(self._index, self._in_order))
+            found_digests = (
+                self._found if self._found is not None else dict.fromkeys(islice(self._index, self._in_order))
+            )
             for digest in self._index:
                 first = self._index.first_use(digest)
-                if digest not in found and first is not None:
+                if digest not in found_digests and first is not None:
                     self._held.add("L302", first.seq, f"body {digest.hex()} is missing from {BODIES}")
         self._findings.extend(self._held)
         if not self._findings.has(3):
@@ -168,10 +170,10 @@ class _Comparison:
     def _check_order(self) -> None:
         if self._repeated is not None:
             self._findings.add("L305", None, f"{BODIES} has body {self._repeated} twice")
-        for expected, found in zip(self._index, self._found or (), strict=False):
-            first = self._index.first_use(found)
-            if expected != found and first is not None:
-                sentence = f"body {found.hex()} is out of order in {BODIES}"
+        for expected, actual in zip(self._index, self._found or (), strict=False):
+            first = self._index.first_use(actual)
+            if expected != actual and first is not None:
+                sentence = f"body {actual.hex()} is out of order in {BODIES}"
                 self._findings.add("L305", first.seq, sentence)
                 return
 

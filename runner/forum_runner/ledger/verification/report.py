@@ -95,8 +95,8 @@ class LedgerFindings:
         return any(int(code[1]) == level for code in self.codes)
 
     def first_bad_seq(self, level: int | None = None) -> int | None:
-        found = self._first_bad.values() if level is None else [self._first_bad.get(level)]
-        return min((seq for seq in found if seq is not None), default=None)
+        seqs = self._first_bad.values() if level is None else [self._first_bad.get(level)]
+        return min((seq for seq in seqs if seq is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +161,10 @@ class VerifyReport:
 
 def verdict_of(codes: Iterable[str]) -> Verdict:
     """The verdict on a ledger or proof with findings of these codes."""
-    found = set(codes)
-    if found - UNFINISHED_CODES:
+    distinct_codes = set(codes)
+    if distinct_codes - UNFINISHED_CODES:
         return Verdict.INVALID
-    return Verdict.INCOMPLETE if found else Verdict.VALID
+    return Verdict.INCOMPLETE if distinct_codes else Verdict.VALID
 
 
 class UnwrittenPinError(UsageError):

@@ -179,30 +179,30 @@ class _Verification:
     def _check_bodies(self, bodies: BinaryIO | None) -> None:
         if self._directory is None:
             return
-        found, is_sealed = self._higher_findings[3], self._seals.is_sealed
+        findings, is_sealed = self._higher_findings[3], self._seals.is_sealed
         try:
-            check_bodies(self._index, self._directory / BODIES, found, is_sealed=is_sealed)
+            check_bodies(self._index, self._directory / BODIES, findings, is_sealed=is_sealed)
         except UnreadableArchive as error:
             self._higher_findings[3] = LedgerFindings()
             self._higher_findings[3].add("L301", None, str(error))
             return
         if bodies is not None:
-            self._copies.check(self._directory, self._index, BodyReader(bodies), found, is_sealed=is_sealed)
+            self._copies.check(self._directory, self._index, BodyReader(bodies), findings, is_sealed=is_sealed)
 
     def _check_seal(self, lines: Lines) -> None:
-        found = self._higher_findings[5]
+        findings = self._higher_findings[5]
         if self._entries == 0:
-            found.add("L502", None, "the ledger has no entries")
+            findings.add("L502", None, "the ledger has no entries")
         elif not self._seals.is_sealed:
-            found.add("L501", None, "the ledger does not end with a seal")
+            findings.add("L501", None, "the ledger does not end with a seal")
         if lines.torn:
-            found.add("L503", self._entries, "the last line is truncated: it does not end with LF")
+            findings.add("L503", self._entries, "the last line is truncated: it does not end with LF")
         for fault in self._request.faults:
-            found.add(fault.code, fault.seq, fault.sentence)
-        self._checkpoints = self._seals.compare(self._chain.run or "", found)
+            findings.add(fault.code, fault.seq, fault.sentence)
+        self._checkpoints = self._seals.compare(self._chain.run or "", findings)
         expected = self._request.expected_head
         if expected is not None and (self._head if self._entries else None) != expected:
-            found.add("L511", None, f"the head is {self._head}; expected {expected}")
+            findings.add("L511", None, f"the head is {self._head}; expected {expected}")
 
     def _report(self) -> VerifyReport:
         findings = self._line_findings
@@ -231,8 +231,8 @@ class _Verification:
             return Level(level, "not checked", reason=self._skip_reasons[level])
         if not findings.has(level):
             return Level(level, "ok")
-        own = {code for code in findings.codes if int(code[1]) == level}
-        status = "incomplete" if own <= UNFINISHED_CODES else "fail"
+        codes = {code for code in findings.codes if int(code[1]) == level}
+        status = "incomplete" if codes <= UNFINISHED_CODES else "fail"
         return Level(level, status, findings.first_bad_seq(level))
 
 
