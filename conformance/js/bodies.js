@@ -24,7 +24,7 @@ const MEMBER_NAME = /^(sha256|salted|redacted)\/([0-9a-f]{64})$/;
 /** @typedef {{digest: string, bytes: number, salted?: true}} BodyReference */
 
 /**
- * Copy the string: a slice of a line would keep the whole line in memory.
+ * Copies the string: a slice of a line would keep the whole line in memory.
  * @param {string} text
  */
 const copyOf = (text) => (" " + text).slice(1);
@@ -172,7 +172,7 @@ export class ArchiveScan {
     for (const [digest, body] of this.index.bodies) {
       if (!body.isFound) findings.add("L302", body.seq, `the body ${digest} has no member in bodies.tar`);
     }
-    if (this.hasUnreferencedBefore) findings.add("L304", null, "no entry refers to a member before the last body");
+    if (this.hasUnreferencedBefore) findings.add("L304", null, "a member before the last body is not referenced by any entry");
     findings.merge(this.index.findings);
     findings.merge(copies);
     if (findings.count === 0) this.#checkOrder();

@@ -81,7 +81,7 @@ export async function taskExpanded(state, entry, task) {
   ensure(instances <= max, "L419", `'${task.id}' has ${instances} instances, but its maximum is ${max}`);
   const list = await state.values.list(items);
   const isList = list === UNDECIDED || (list !== IMPOSSIBLE && list.length === instances);
-  ensure(isList, "L419", `items is not a list of ${instances}`);
+  ensure(isList, "L419", `items is not a list of length ${instances}`);
   ensure((await state.values.matches(from, items)) !== false, "L419", "items is not the value of the foreach");
   task.expansion = { seq: entry.seq, items };
   for (let i = 0; i < instances; i++) state.addUnit(new Unit(`${task.id}[${i}]`, task, i));
@@ -99,7 +99,7 @@ export async function edgeDelivered(state, entry, unit) {
   const expression = unit.edges().get(name);
   const isItem = expression === null;
   const isValue = await (isItem ? checkItem(state, entry, unit) : checkValue(state, entry, expression));
-  ensure(isValue !== false, "L407", `the body delivered as '${name}' is not the value`);
+  ensure(isValue !== false, "L407", `the body delivered as '${name}' is not the value of its source`);
   unit.delivered.set(name, entry.seq);
 }
 
@@ -152,7 +152,9 @@ export function gateOpened(_, entry, unit) {
   const isDue = gate !== undefined && unit.gate === null && !unit.hasStarted && unit.ending === null;
   ensure(isDue, "L414", `no gate of '${unit.id}' can be opened`);
   const { deadline } = entry.data;
-  ensure((deadline !== undefined) === (gate.deadline_ms !== undefined), "L414", `the gate of '${unit.id}' has ${deadline === undefined ? "no" : "a"} deadline, unlike in the plan`);
+  const hasDeadline = deadline !== undefined;
+  const sentence = `the gate of '${unit.id}' has ${hasDeadline ? "a" : "no"} deadline, unlike in the plan`;
+  ensure(hasDeadline === (gate.deadline_ms !== undefined), "L414", sentence);
   unit.gate = { seq: entry.seq, displayed: entry.bodies.displayed.digest, deadline, decision: null };
 }
 
