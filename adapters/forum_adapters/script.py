@@ -10,8 +10,9 @@ from typing import Any
 from forum_adapters.base import Attempt, ErrorKind, Failure, Prompt, Reply, Usage
 
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_INSTANCE = re.compile(r"\[[^\]]*\]")
-_NUMBER = re.compile(r"\[0*([0-9]+)\]$")
+# The parts in brackets: the combination of a matrix, such as `[x=1]`, or the number of an instance, such as `[2]`.
+_BRACKETS = re.compile(r"\[[^\]]*\]")
+_INSTANCE_NUMBER = re.compile(r"\[0*([0-9]+)\]$")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,10 +38,10 @@ class AnswerRule:
         )
 
     def reply_to(self, prompt: Prompt) -> Reply:
-        form = (prompt.output_schema is not None, bool(prompt.argv))
-        reply = self._replies.get(form)
+        is_structured, is_program = prompt.output_schema is not None, bool(prompt.argv)
+        reply = self._replies.get((is_structured, is_program))
         if reply is None:
-            reply = self._replies[form] = _reply(self.declaration, *form)
+            reply = self._replies[is_structured, is_program] = _reply(self.declaration, is_structured, is_program)
         return reply
 
 
@@ -99,8 +100,8 @@ def matching_names(task: str) -> tuple[str, ...]:
     if "[" not in task:
         last = task.rpartition("/")[2]
         return (task,) if last == task else (task, last)
-    names = {task, bare := _INSTANCE.sub("", task)}
-    if number := _NUMBER.search(task):
+    names = {task, bare := _BRACKETS.sub("", task)}
+    if number := _INSTANCE_NUMBER.search(task):
         names |= {task[: number.start()], bare + number[0]}
     return tuple(names | {name.rpartition("/")[2] for name in names})
 
@@ -122,7 +123,7 @@ def _answer(number: int, declaration: Mapping[str, Any]) -> AnswerRule:
     task = declaration.get("task")
     if task is not None and task.endswith("]"):
         # The compiler accepts `each[01]` for `each[1]`.
-        task = _NUMBER.sub(r"[\1]", task)
+        task = _INSTANCE_NUMBER.sub(r"[\1]", task)
     return AnswerRule(
         number=number,
         task=task,

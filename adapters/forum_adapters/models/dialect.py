@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from forum_adapters.base import Attempt, Usage
-from forum_adapters.models.document import read_json
 from forum_adapters.models.draft import Draft
 from forum_adapters.models.event_stream import Event
 from forum_adapters.models.failures import (
@@ -17,6 +16,7 @@ from forum_adapters.models.failures import (
     read_error,
     read_error_body,
 )
+from forum_adapters.models.untrusted_json import read_json
 
 
 class Dialect(Protocol):

@@ -18,7 +18,7 @@ from forum_adapters.models.draft import Draft
 from forum_adapters.models.event_stream import Event, EventReader
 from forum_adapters.models.failures import CallFailed, Unreadable, kind_of_status, read_error_body, retry_after_ms
 from forum_adapters.models.hosts import host_and_port, is_same_server
-from forum_adapters.models.own_limits import TOO_MANY_FILES, is_out_of_files, root_cause
+from forum_adapters.models.open_files import TOO_MANY_FILES, is_out_of_files, root_cause
 
 _MAX_ERROR_BYTES = 65_536
 _MAX_ERROR_S = 2

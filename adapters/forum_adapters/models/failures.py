@@ -11,12 +11,12 @@ from http import HTTPStatus
 from typing import Any
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_adapters.models.document import read_json
+from forum_adapters.models.untrusted_json import read_json
 
 _MAX_WAIT_MS = 3_600_000
 _LAST_STATUS = 599
 
-_STATUSES = {
+_KINDS_BY_STATUS = {
     HTTPStatus.UNAUTHORIZED: ErrorKind.AUTH,
     HTTPStatus.PAYMENT_REQUIRED: ErrorKind.QUOTA_EXHAUSTED,
     HTTPStatus.FORBIDDEN: ErrorKind.AUTH,
@@ -25,9 +25,9 @@ _STATUSES = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ErrorKind.CONTEXT_LENGTH,
     HTTPStatus.GATEWAY_TIMEOUT: ErrorKind.TIMEOUT,
 }
-_QUOTA = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached", "quota_exceeded"})
-_LABELS = {
-    **dict.fromkeys(_QUOTA, ErrorKind.QUOTA_EXHAUSTED),
+_QUOTA_LABELS = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached", "quota_exceeded"})
+_KINDS_BY_LABEL = {
+    **dict.fromkeys(_QUOTA_LABELS, ErrorKind.QUOTA_EXHAUSTED),
     "rate_limit_error": ErrorKind.RATE_LIMITED,
     "rate_limit_exceeded": ErrorKind.RATE_LIMITED,
     "too_many_requests": ErrorKind.RATE_LIMITED,
@@ -43,8 +43,8 @@ _LABELS = {
     "invalid_api_key": ErrorKind.AUTH,
     "request_too_large": ErrorKind.CONTEXT_LENGTH,
 }
-# The kind of error by phrases in the labels or the message of a rejected request.
-_PHRASES = {
+# Phrases in the labels or the message of a rejected request.
+_KINDS_BY_PHRASE = {
     "context_length": ErrorKind.CONTEXT_LENGTH,
     "exceed_context_size": ErrorKind.CONTEXT_LENGTH,
     "context length": ErrorKind.CONTEXT_LENGTH,
@@ -61,7 +61,7 @@ _PHRASES = {
     "credit balance is too low": ErrorKind.QUOTA_EXHAUSTED,
 }
 # Phrases of servers that answer "not found" while they load a model.
-_LOADING = ("loading", "not ready", "starting", "temporarily", "try again")
+_LOADING_PHRASES = ("loading", "not ready", "starting", "temporarily", "try again")
 
 
 class CallFailed(Exception):
@@ -106,12 +106,12 @@ def read_error(error: Any) -> ServerError:
 
 def kind_of_status(status: int, error: ServerError) -> ErrorKind:
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return ErrorKind.QUOTA_EXHAUSTED if _QUOTA.intersection(error.labels) else ErrorKind.RATE_LIMITED
+        return ErrorKind.QUOTA_EXHAUSTED if _QUOTA_LABELS.intersection(error.labels) else ErrorKind.RATE_LIMITED
     if status == HTTPStatus.NOT_FOUND:
         # Retrying does not help if the model or the path does not exist.
         return ErrorKind.MODEL_UNAVAILABLE if _is_loading(error) else ErrorKind.INVALID_REQUEST
-    if status in _STATUSES:
-        return _STATUSES[HTTPStatus(status)]
+    if status in _KINDS_BY_STATUS:
+        return _KINDS_BY_STATUS[HTTPStatus(status)]
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ErrorKind.MODEL_UNAVAILABLE
     return _kind_of_text(error)
@@ -120,8 +120,8 @@ def kind_of_status(status: int, error: ServerError) -> ErrorKind:
 def kind_of_error(error: ServerError) -> ErrorKind:
     """The kind of an error that follows a successful status."""
     for label in error.labels:
-        if label in _LABELS:
-            return _LABELS[label]
+        if label in _KINDS_BY_LABEL:
+            return _KINDS_BY_LABEL[label]
     for label in error.labels:
         if label.isdecimal() and HTTPStatus.BAD_REQUEST <= int(label[:4]) <= _LAST_STATUS:
             return kind_of_status(int(label[:4]), error)
@@ -155,12 +155,12 @@ def _milliseconds_until(date: str, now: datetime) -> float:
 
 def _kind_of_text(error: ServerError) -> ErrorKind:
     text = _text_of(error)
-    return next((kind for phrase, kind in _PHRASES.items() if phrase in text), ErrorKind.INVALID_REQUEST)
+    return next((kind for phrase, kind in _KINDS_BY_PHRASE.items() if phrase in text), ErrorKind.INVALID_REQUEST)
 
 
 def _is_loading(error: ServerError) -> bool:
     text = _text_of(error)
-    return any(phrase in text for phrase in _LOADING)
+    return any(phrase in text for phrase in _LOADING_PHRASES)
 
 
 def _text_of(error: ServerError) -> str:

@@ -15,14 +15,14 @@ from typing import Any
 import httpx
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply, Usage
+from forum_adapters.models.connection_pool import ConnectionPool
 from forum_adapters.models.credentials import Secret, read_key
 from forum_adapters.models.dialect import Dialect, schema_to_send
 from forum_adapters.models.draft import Draft
 from forum_adapters.models.exchange import ModelRequest, send_request, unreachable
 from forum_adapters.models.failures import CallFailed
 from forum_adapters.models.hosts import host_and_port, is_allowed
-from forum_adapters.models.lanes import ConnectionPool
-from forum_adapters.models.own_limits import TOO_MANY_FILES, is_out_of_files
+from forum_adapters.models.open_files import TOO_MANY_FILES, is_out_of_files
 
 _HEADERS = {"user-agent": "forum", "content-type": "application/json", "accept-encoding": "identity"}
 # Common servers close idle connections after 5 s. Stop using a connection before that.

@@ -44,7 +44,10 @@ _RESET_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ, *_IGNORED_SIGNALS)
 
 
 class LaunchRequest:
-    """A program to start. `graces_s` are the times to wait for processes left behind, after SIGTERM and SIGKILL."""
+    """A program to start.
+
+    `graces_s` are the times to wait for processes that the program leaves behind, after SIGTERM, and after SIGKILL.
+    """
 
     def __init__(
         self,
