@@ -7,7 +7,7 @@ ForumError
 │   ├── UnwrittenPinError     a ledger was verified, but its pin cannot be written (ledger/verification/report.py)
 │   └── SourceError           a record of another program cannot be imported (importing/source_error.py)
 ├── FileAccessError           a file cannot be read or written
-├── InvalidWorkflowError      the workflow has findings (report/__init__.py)
+├── InvalidWorkflowError      the workflow has errors (report/__init__.py)
 ├── UnfinishedRunError        a run stopped before it could record its end
 ├── NoCredentialError         an environment variable is not set (app/run_preparation.py)
 ├── UnusableCredentialError   an environment variable does not contain a key (app/run_preparation.py)

@@ -39,7 +39,7 @@ class DecisionBox:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        # Files that cannot be removed. They are ignored, because they would be recorded repeatedly.
+        # Files that cannot be removed. They are ignored, because their decisions would be recorded repeatedly.
         self._unremovable: set[str] = set()
 
     def put(self, decided: Decided) -> Path:
@@ -93,7 +93,7 @@ async def hand_over(directory: Path, decided: Decided, opening_seq: int) -> bool
     """Hands a decision to the process that executes the run. Returns whether that process recorded the decision.
 
     `opening_seq` is the seq of the entry that opened the gate. Returns False if the process ended first. Raises
-    UsageError if a different decision was recorded, or none within 20 seconds.
+    UsageError if a different decision was recorded, or none before the timeout.
     """
     box = DecisionBox(directory)
     path = box.put(decided)

@@ -106,11 +106,14 @@ def trace(source: LedgerSource, seq: int) -> Iterator[TracedEntry]:
 
 @dataclass(frozen=True, slots=True)
 class RunDescription:
-    """The history of a run. `failures` and `decisions` need the run directory, and are empty without it."""
+    """The history of a run. `failures` and `reasons` (of gate decisions) are keyed by task.
+
+    Without the run directory, there are no failures, and no reason can be read.
+    """
 
     history: RunHistory
     failures: Mapping[str, TaskFailure]
-    decisions: Mapping[str, RecordedText]
+    reasons: Mapping[str, RecordedText]
 
 
 def describe(source: LedgerSource) -> RunDescription:

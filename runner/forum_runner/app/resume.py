@@ -25,7 +25,7 @@ from forum_runner.manifest.bundle_files import BUILT_IN
 
 @dataclass(frozen=True, slots=True)
 class FoundRun:
-    """A run that was found on disk, and its first entry. `status` is the status in its seal, if it is sealed."""
+    """A run to resume or retry. `start` has its first entry and its plan, `status` the status in its seal, if any."""
 
     directory: Path
     start: RunStart

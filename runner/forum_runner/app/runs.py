@@ -45,7 +45,7 @@ _VIRTUAL_STEPS = 64
 
 @dataclass(frozen=True, slots=True)
 class RunServices:
-    """The observer of a run, the results that it may reuse, and its engine (None: the engine of the policy)."""
+    """The observer of a run, the results that it may reuse, and its engine, by default that of the prepared run."""
 
     observer: Observer = field(default_factory=Observer)
     reuse: Reuse | None = None

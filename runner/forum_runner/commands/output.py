@@ -102,7 +102,7 @@ def warn_if_unsealed(*, is_sealed: bool) -> None:
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Whether to print colors: on a terminal, unless NO_COLOR is set (no-color.org)."""
+    """Whether to print colors: on a terminal that has them, unless NO_COLOR is set (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

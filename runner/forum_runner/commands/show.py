@@ -27,12 +27,12 @@ def command(run: str, as_json: bool) -> int:
     if as_json:
         from forum_runner.report.summary_json import summary_document
 
-        document = summary_document(found.history, found.decisions)
+        document = summary_document(found.history, found.reasons)
         write_json({"apiVersion": "forum/v1", "kind": "RunSummary", **document})
     else:
         from forum_runner.report.summary_text import render_summary
 
         color = wants_color(sys.stdout)
-        lines = render_summary(found.history, run, found.failures, found.decisions, color=color)
+        lines = render_summary(found.history, run, found.failures, found.reasons, color=color)
         write_parts(f"{line}\n" for line in lines)
     return 0

@@ -93,7 +93,7 @@ def _show(report: VerifyReport, run: str, *, as_json: bool) -> None:
 
 
 def _suggest_run_directory(run: str) -> None:
-    """Suggests to verify the run directory, if the file is part of one."""
+    """Suggests verifying the run directory, if the file is part of one."""
     from forum_runner.ledger.layout import LEDGER
     from forum_runner.report.next_commands import command_line
 

@@ -103,7 +103,7 @@ def _tasks(view: RunView, now_us: int, screen: Screen, max_tasks: int) -> list[T
     retried = [task for task in open_tasks if task.is_retried]
     working = [task for task in open_tasks if task.is_working and not task.is_retried]
     others = [task for task in open_tasks if not task.is_working and not task.is_retried]
-    # Neither retried nor working tasks may hide the others.
+    # Retried tasks leave up to half of the lines to working ones.
     share = max_tasks - min(len(working), max_tasks // 2)
     listed = [*retried[:share], *working, *retried[share:], *others][:max_tasks]
     if not listed:

@@ -20,7 +20,7 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 STOPPING = "stopping: cancelling open calls; interrupt again to exit at once"
 _MAX_NAME = 80
 _MAX_PATH = 4096
-# Kinds that are not shown, because a later entry has more information.
+# Kinds that are not shown: later entries say more about deliveries and checks, and redactions are not part of a run.
 _HIDDEN_KINDS = ("edge.delivered", "verdict.asked", "body.redacted")
 
 

@@ -26,7 +26,7 @@ class Report:
 
 
 class InvalidWorkflowError(ForumError):
-    """The workflow has findings, so it cannot be run."""
+    """The workflow has errors, so it cannot be run."""
 
     def __init__(self, report: Report) -> None:
         self.report = report

@@ -1,4 +1,4 @@
-"""Why tasks failed: the last error or verdict of each, with the first line of its message."""
+"""Why tasks failed: the last error or verdict of each, with one line of its message."""
 
 from __future__ import annotations
 

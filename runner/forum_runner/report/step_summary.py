@@ -26,7 +26,7 @@ from forum_runner.report.task_table import (
     truncated_lines,
 )
 
-# GitHub does not display larger summaries. Other steps of the job may write to the same file.
+# GitHub does not display larger summaries. Other commands of the step may write to the same file.
 _MAX_FILE_BYTES = 1024 * 1024
 MAX_BYTES = 900 * 1024
 # The room for the note about omitted tasks: its text and the digits of their number.

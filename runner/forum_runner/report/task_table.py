@@ -1,4 +1,4 @@
-"""The tasks of a run as rows of a table. If there is not enough room for all, the most severe are listed."""
+"""The tasks of a run as rows of a table, and lines about their budgets and truncated inputs."""
 
 from __future__ import annotations
 
