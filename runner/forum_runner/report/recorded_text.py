@@ -45,7 +45,7 @@ class RecordedText:
 
 
 class TextReader:
-    """Reads texts from a run's archive. Without a `directory`, it only reports which texts are sensitive or redacted."""
+    """Reads texts from a run's archive. Without a `directory`, it only knows which are sensitive or redacted."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
