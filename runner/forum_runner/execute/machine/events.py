@@ -14,7 +14,7 @@ from forum_runner.ledger.entry import NewEntry
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """Pause the run; it can be resumed later."""
+    """Somebody asked to pause the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,10 @@ class TimePassed:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A person's decision at a gate, about the document with the digest `displayed`. `texts` may contain `reason` and
-    `edited`."""
+    """A person decided a gate that displays the document with the digest `displayed`.
+
+    `texts` may contain the person's `reason` and the `edited` instruction.
+    """
 
     task: str
     decision: str
@@ -44,7 +46,7 @@ class Cancel:
     call: str
 
 
-# An attempt is sent after its `task.started` is written.
+# A command is sent after the entries of its transition are written.
 Command = Attempt | Cancel
 
 
@@ -57,7 +59,7 @@ class Transition(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the run ended: the seal's status, or `paused` and the reason."""
+    """The end of a run or of a process: the status of the seal, or `paused` and the reason."""
 
     status: str
     reason: str | None = None

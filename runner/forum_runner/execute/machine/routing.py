@@ -13,14 +13,19 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Route:
+    """The chosen agent. `by` is `only` if it was the only candidate, else `keywords`; `scores` are the shared words."""
+
     agent: str
     by: str
     scores: dict[str, list[str]]
 
 
 def route(plan: WavePlan, task: PlannedTask) -> Route:
-    """Chooses among the agents that have all tiers of the task: the one with the most keywords in the instruction, then
-    the first by name. An agent's domain counts as a keyword; delivered data does not count."""
+    """Chooses the agent with the most keywords in the instruction; of several, the first by name.
+
+    Candidates follow instructions and have all tiers of the task. An agent's domain counts as a keyword; delivered data
+    does not count.
+    """
     texts = [part for part in task.instruction or () if isinstance(part, str)]
     words = {word.casefold() for text in texts for word in _WORD.findall(text)}
     candidates = [
