@@ -34,7 +34,6 @@ _CHUNK_BYTES = 1 << 20
 _MAX_TORN_TAILS = 16
 _TORN_FILE_NAME = re.compile(rf"({LEDGER}|{BODIES})[.]([0-9a-f]{{64}})")
 
-
 # Receives each entry that passes levels 1 and 2. If it raises, the ledger stays unchanged.
 EntryObserver = Callable[[AnyEntry], None]
 

@@ -20,21 +20,20 @@ from forum_runner.write_file import sync_directory
 def find_body(directory: Path, seq: int, name: str) -> tuple[str, Copies]:
     """The digest of the body `name` of entry `seq`, and all copies of bodies. The ledger is verified and locked."""
     reference = None
-    size = 0
+    number = -1
     copies = Copies()
     decode = EntryDecoder().decode
     with (directory / LEDGER).open("rb") as stream:
         for number, line in enumerate(Lines(stream)):
             entry = decode(line) or check_line(line)
             copies.observe(number, entry)
-            size += 1
             if number == seq:
                 reference = entry.bodies.get(name)
                 if reference is None:
                     names = ", ".join(sorted(entry.bodies)) or "none"
                     raise UsageError(f"entry {seq} has no body '{name}'; it has {names}")
     if reference is None:
-        raise UsageError(f"no entry {seq}; the last entry is {size - 1}")
+        raise UsageError(f"no entry {seq}; the last entry is {number}")
     return reference.digest, copies
 
 

@@ -173,8 +173,7 @@ class _Comparison:
         for expected, actual in zip(self._index, self._found or (), strict=False):
             first = self._index.first_use(actual)
             if expected != actual and first is not None:
-                sentence = f"body {actual.hex()} is out of order in {BODIES}"
-                self._findings.add("L305", first.seq, sentence)
+                self._findings.add("L305", first.seq, f"body {actual.hex()} is out of order in {BODIES}")
                 return
 
 

@@ -209,13 +209,12 @@ class _Verification:
         for level in (3, 4, 5):
             if level not in self._skip_reasons:
                 findings.extend(self._higher_findings[level])
-        root = self._seals.tree.root().hex() if self._entries else None
         return VerifyReport(
             run=self._chain.run,
             status=self._seals.status if self._seals.is_sealed else None,
             entries=self._entries,
             head=self._head if self._entries else None,
-            root=root,
+            root=self._seals.tree.root().hex() if self._entries else None,
             redacted=len(self._seals.redacted),
             levels=tuple(self._level(level, findings) for level in LEVELS),
             findings=tuple(findings.listed),
