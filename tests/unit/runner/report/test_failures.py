@@ -7,6 +7,7 @@ import pytest
 from fake_ledger.files import Body
 from forum_runner.history.read_history import read_history
 from forum_runner.ledger.source import ledger_at
+from forum_runner.report.failures import TaskFailure, failure_lines
 from forum_runner.report.run_result import read_result
 from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
@@ -37,3 +38,7 @@ def test_the_last_line_of_stderr_is_the_reason_only_if_the_program_exited_itself
     result = read_result(example.write(tmp_path / "out"), read_history(ledger_at(tmp_path / "out")), 1)
 
     assert str(result.failures["one"]) == f"{error} (exit -15): {reason}"
+
+
+def test_a_task_id_from_a_damaged_ledger_cannot_print_terminal_codes() -> None:
+    assert failure_lines({"a\x1b[2J": TaskFailure("timeout")}) == ["a\N{REPLACEMENT CHARACTER}[2J: timeout"]
