@@ -78,7 +78,7 @@ class ProgramRun:
         self._stopped: ErrorKind | None = None
         self._stopped_s = began_s
         self._is_stop_requested = False
-        self._is_over = False
+        self._is_finished = False
         self._reports = bytearray()
         self._pipes: dict[int, FirstBytes | FirstAndLastBytes] = {}
         self._stdin: _Writer | None = None
@@ -141,9 +141,9 @@ class ProgramRun:
     def stop(self, reason: ErrorKind) -> None:
         """Ends the tree. The first reason counts."""
         # Once this run is over, the channel belongs to another run.
-        if self._stopped is None and not self._is_over:
+        if self._stopped is None and not self._is_finished:
             self._stopped, self._stopped_s = reason, self._loop.time()
-            if self._request.is_over:
+            if self._request.is_finished:
                 self._request_stop()
                 return
             # The warden ignores an incomplete request.
@@ -153,7 +153,7 @@ class ProgramRun:
 
     def _request_stop(self) -> None:
         """Asks the warden to end the tree: the first request lets it exit cleanly, the second kills it."""
-        if not self._is_over:
+        if not self._is_finished:
             self._is_stop_requested = True
             with suppress(OSError):
                 self._channel.send(b"\0")
@@ -191,13 +191,13 @@ class ProgramRun:
         self._reports += report
         if self._has_ended() and self._deadline_s is None:
             self._cancel_timers()
-        is_over = self._reports.endswith(b"done\n")
-        if is_over or not report:
+        is_finished = self._reports.endswith(b"done\n")
+        if is_finished or not report:
             # A warden would read a late byte as the beginning of the next request.
-            self._leave_warden(is_reusable=is_over and self._stopped is None and not self._is_stop_requested)
+            self._leave_warden(is_reusable=is_finished and self._stopped is None and not self._is_stop_requested)
 
     def _leave_warden(self, *, is_reusable: bool) -> None:
-        self._is_over = True
+        self._is_finished = True
         self._cancel_timers()
         self._request.stop()
         self._loop.remove_reader(self._channel.fileno())
@@ -229,7 +229,7 @@ class ProgramRun:
         del self._pipes[pipe]
         self._loop.remove_reader(pipe)
         os.close(pipe)
-        if self._is_over and not self._pipes:
+        if self._is_finished and not self._pipes:
             self._cancel_timers()
             self._done.set_result(None)
 
@@ -260,20 +260,20 @@ class _Writer:
         self._remaining = content
         self._on_end = on_end
         self._is_waiting = False
-        self.is_over = False
+        self.is_finished = False
         os.set_blocking(fd, False)
         if content:
             self._write()
         else:
             self.stop()
-        if not self.is_over:
+        if not self.is_finished:
             self._is_waiting = True
             loop.add_writer(fd, self._write)
 
     def stop(self) -> None:
-        if self.is_over:
+        if self.is_finished:
             return
-        self.is_over = True
+        self.is_finished = True
         self._remaining = memoryview(b"")
         if self._is_waiting:
             self._loop.remove_writer(self._fd)

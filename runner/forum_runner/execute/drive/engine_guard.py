@@ -95,8 +95,8 @@ class EngineGuard:
         except (Exception, SystemExit):
             self._own_reports += map(Lost, self._open)
         if self._own_reports:
-            own, self._own_reports = self._own_reports, []
-            self._take(own, found)
+            own_reports, self._own_reports = self._own_reports, []
+            self._take(own_reports, found)
         return found
 
     def _take(self, reports: Iterable[Replied | Lost], found: list[Replied | Lost]) -> None:

@@ -89,9 +89,9 @@ async def _serve(channel: socket.socket) -> None:
 def main() -> None:
     # Programs that adapters start must not inherit the socket.
     channel = socket.socket(fileno=os.dup(0))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    null_fd = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null_fd, 0)
+    os.close(null_fd)
     try:
         asyncio.run(_serve(channel))
     finally:

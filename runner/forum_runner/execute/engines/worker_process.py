@@ -53,8 +53,8 @@ class WorkerProcess:
         self._socket, theirs = socket.socketpair()
         with ExitStack() as undo:
             undo.callback(self._socket.close)
-            with theirs, Path(os.devnull).open("wb") as nothing:
-                self._warden = keeper.start(_request(), (nothing.fileno(), nothing.fileno(), theirs.fileno()))
+            with theirs, Path(os.devnull).open("wb") as null:
+                self._warden = keeper.start(_request(), (null.fileno(), null.fileno(), theirs.fileno()))
             undo.pop_all()
 
     async def answer(self, attempt: Attempt) -> Reply:

@@ -34,7 +34,7 @@ class Account:
         self.charged = [0] * len(RESOURCES)
         self.held = [0] * len(RESOURCES)
 
-    def left(self, resource: int, limit: int) -> int:
+    def remaining(self, resource: int, limit: int) -> int:
         return limit - self.charged[resource] - self.held[resource]
 
 
@@ -94,10 +94,10 @@ def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | S
     for account in accounts:
         for resource, limit in account.limits:
             lowered = _lower(lowered, account, resource, limit)
-    least = min(wanted.max_tokens, MIN_TOKENS)
+    min_tokens = min(wanted.max_tokens, MIN_TOKENS)
     smallest = structs.replace(
         lowered,
-        max_tokens=max(lowered.max_tokens, least),
+        max_tokens=max(lowered.max_tokens, min_tokens),
         max_output_bytes=max(lowered.max_output_bytes, min(1, wanted.max_output_bytes)),
         timeout_ms=max(lowered.timeout_ms, 1),
     )
@@ -125,25 +125,25 @@ def _first_shortage(accounts: Sequence[Account], need: Amounts) -> Shortage | No
 def _shortages(accounts: Sequence[Account], need: Amounts) -> Iterator[Shortage]:
     for account in accounts:
         for resource, limit in account.limits:
-            if need[resource] > account.left(resource, limit):
+            if need[resource] > account.remaining(resource, limit):
                 held = account.held[resource]
                 yield Shortage(account, resource, limit, account.charged[resource] + held, need[resource], held > 0)
 
 
 def _lower(ceiling: Ceiling, account: Account, resource: int, limit: int) -> Ceiling:
-    left = max(account.left(resource, limit), 0)
+    remaining = max(account.remaining(resource, limit), 0)
     tokens, prices = ceiling.max_tokens, ceiling.prices
     if resource == OUTPUT:
-        tokens = min(tokens, left)
+        tokens = min(tokens, remaining)
     elif resource == TOKENS:
-        tokens = min(tokens, max(left - ceiling.input_tokens, 0))
+        tokens = min(tokens, max(remaining - ceiling.input_tokens, 0))
     elif resource == MONEY and prices.output:
-        rest = left * _MILLION - ceiling.input_tokens * prices.input
-        tokens = min(tokens, max(rest // prices.output, 0))
+        remaining_price = remaining * _MILLION - ceiling.input_tokens * prices.input
+        tokens = min(tokens, max(remaining_price // prices.output, 0))
     elif resource == BYTES:
-        return structs.replace(ceiling, max_output_bytes=min(ceiling.max_output_bytes, left))
+        return structs.replace(ceiling, max_output_bytes=min(ceiling.max_output_bytes, remaining))
     elif resource == WALL:
-        return structs.replace(ceiling, timeout_ms=min(ceiling.timeout_ms, left))
+        return structs.replace(ceiling, timeout_ms=min(ceiling.timeout_ms, remaining))
     return structs.replace(ceiling, max_tokens=tokens)
 
 
@@ -190,7 +190,7 @@ class Budgets:
         for account in self.accounts(task, agent):
             for resource, limit in account.limits:
                 if resource == WALL:
-                    timeout_ms = max(min(timeout_ms, account.left(resource, limit)), 1)
+                    timeout_ms = max(min(timeout_ms, account.remaining(resource, limit)), 1)
         return timeout_ms
 
     def hold(self, task: str, agent: str | None, reserved: Mapping[str, int], timeout_ms: int) -> None:

@@ -46,11 +46,11 @@ class Fingerprints:
         key = (agent, ladder)
         found = self._agent_digests.get(key)
         if found is None:
-            own = self._plan.agents[agent]
+            planned = self._plan.agents[agent]
             document = {
                 "agent": agent,
-                "persona": own.persona,
-                "adapters": [[rung.tier, self._adapter(rung.adapter)] for rung in ladder or (own.own_rung,)],
+                "persona": planned.persona,
+                "adapters": [[rung.tier, self._adapter(rung.adapter)] for rung in ladder or (planned.own_rung,)],
             }
             found = self._agent_digests[key] = sha256(canonical(document)).hexdigest().encode()
         return found

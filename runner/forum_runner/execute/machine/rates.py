@@ -43,7 +43,9 @@ class Rates:
     """The rate limits of all adapters. An adapter without limits is always free."""
 
     def __init__(self, limits: Mapping[str, Mapping[str, int]]) -> None:
-        self._windows = {adapter: _Window(own) for adapter, own in limits.items() if own}
+        self._windows = {
+            adapter: _Window(adapter_limits) for adapter, adapter_limits in limits.items() if adapter_limits
+        }
         self.limits_anything = bool(self._windows)
 
     def free_at(self, adapter: str, now_us: int, tokens: int) -> int:

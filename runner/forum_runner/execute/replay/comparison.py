@@ -102,7 +102,7 @@ class ReplayAttempt:
         return Reusable(data["source"], data["run"], data["seq"], self._session.bodies.body(entry.bodies["output"]))
 
     def _compare(self, transition: Transition, at_us: int) -> ReplayDivergence | None:
-        at = format_time(at_us)
+        time = format_time(at_us)
         for new in transition.entries:
             if self._is_cut_off_here():
                 self.position = self._session.end
@@ -111,7 +111,7 @@ class ReplayAttempt:
             recorded = _recorded_document(entry)
             if not _matches(recorded, replayed):
                 return ReplayDivergence(self.position, recorded, replayed)
-            if entry.at != at:
+            if entry.at != time:
                 # All entries that an event leads to have its time (RUN-ORDER-001), so another event led to this one.
                 return ReplayDivergence(self.position, recorded, None)
             self._restore_displayed_digest(new)

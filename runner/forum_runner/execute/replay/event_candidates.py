@@ -73,13 +73,13 @@ class EventCandidates:
             if is_interrupted or any(entry.data.get("status") == "cancelled" for entry in entries[ended_from:end]):
                 self._first_likely_interrupt = ended_from
 
-    def next(self, machine: Machine, at: int) -> list[EventCandidate]:
+    def next(self, machine: Machine, position: int) -> list[EventCandidate]:
         """The events that may have led to this entry or, without an entry, preceded it; the likeliest first."""
         if machine.outcome is not None:
             return []
-        entry = self._entries[at]
+        entry = self._entries[position]
         now_us = parse_time(entry.at)
-        cause = self._cause(at)
+        cause = self._cause(position)
         event = None if cause is None else self._event(machine, cause)
         candidates = [] if event is None else [EventCandidate(event, now_us)]
         due_us = _due_us(machine, now_us)
@@ -88,9 +88,9 @@ class EventCandidates:
         if due_us is not None and _may_wake_without_entry(machine, due_us) and (entry is cause or due_us < now_us):
             silent = EventCandidate(TimePassed(), due_us)
             candidates = [silent, *candidates] if now_us - due_us > self._max_delay_us else [*candidates, silent]
-        if at >= self._first_possible_interrupt and not machine.is_pausing:
+        if position >= self._first_possible_interrupt and not machine.is_pausing:
             interrupts = _interrupts(machine, now_us)
-            is_likely = at >= self._first_likely_interrupt
+            is_likely = position >= self._first_likely_interrupt
             candidates = [*interrupts, *candidates] if is_likely else [*candidates, *interrupts]
         return candidates
 
@@ -104,13 +104,13 @@ class EventCandidates:
             position -= 1
         return position
 
-    def _cause(self, at: int) -> ReadEntry | None:
+    def _cause(self, position: int) -> ReadEntry | None:
         """The entry that shows the event: this one, or one after entries about timers that expired at the same time."""
-        first = self._entries[at]
+        first = self._entries[position]
         if first.kind not in _TIMER_KINDS:
             return first if _shows_an_event(first) else None
-        for position in range(at, self._session.end):
-            entry = self._entries[position]
+        for later in range(position, self._session.end):
+            entry = self._entries[later]
             if entry.at == first.at and _shows_an_event(entry):
                 return entry
             if entry.at != first.at or entry.kind not in (*_TIMER_KINDS, "task.ended"):

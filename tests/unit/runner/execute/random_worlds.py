@@ -94,8 +94,8 @@ class World:
             return [(delay_ms, Lost(attempt.id))]
         reports: list[DueReport] = [self._answer(r, attempt, delay_ms)]
         if is_due(r, self.faults.duplicates):
-            again = self._answer(r, attempt, delay_ms + r.randrange(100))
-            reports.append(r.choice((again, (again[0], Lost(attempt.id)))))
+            duplicate = self._answer(r, attempt, delay_ms + r.randrange(100))
+            reports.append(r.choice((duplicate, (duplicate[0], Lost(attempt.id)))))
         return reports
 
     def predict(self, attempt: Attempt) -> tuple[Reply, int]:
@@ -108,8 +108,8 @@ class World:
         """Return the additional reports on a call that is being cancelled."""
         r = self.draw("cancel", call)
         cancelled = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
-        ways: tuple[list[DueReport], ...] = ([], [(r.randrange(50), Replied(call, cancelled))], [(0, Lost(call))])
-        return r.choice(ways)
+        options: tuple[list[DueReport], ...] = ([], [(r.randrange(50), Replied(call, cancelled))], [(0, Lost(call))])
+        return r.choice(options)
 
     def find_reusable(self, unit: Unit, fingerprint: str) -> Reusable | None:
         r = self.draw("reuse", unit.name, fingerprint)

@@ -14,9 +14,9 @@ RETRY = RetryRule(attempts=9, backoff_ms=1_000, max_backoff_ms=5_000)
 
 @pytest.mark.requirement("RUN-RETRY-002")
 def test_the_backoff_depends_only_on_run_unit_and_attempt() -> None:
-    drawn = int(hashlib.sha256(b"run/a[0]/3").hexdigest()[:8], 16) % 1_001
+    jitter = int(hashlib.sha256(b"run/a[0]/3").hexdigest()[:8], 16) % 1_001
 
-    assert backoff_ms(RETRY, 3, "run", "a[0]") == 4_000 - 4_000 * drawn // 2_000
+    assert backoff_ms(RETRY, 3, "run", "a[0]") == 4_000 - 4_000 * jitter // 2_000
 
 
 @pytest.mark.requirement("RUN-RETRY-002")

@@ -18,9 +18,11 @@ ROOMY: dict[str, int] = {"calls": 10, "tokens": 10_000}
 def make_account(limits: dict[str, int], **used: int) -> Account:
     account = Account("task", "a", limits)
     for name, amount in used.items():
-        sort, _, what = name.partition("_")
-        index = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms").index(what)
-        (account.charged if sort == "charged" else account.held)[index] = amount
+        column, _, resource = name.partition("_")
+        index = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms").index(
+            resource
+        )
+        (account.charged if column == "charged" else account.held)[index] = amount
     return account
 
 

@@ -263,15 +263,15 @@ def test_a_missing_or_unexpected_value_fails_the_unit(edge: dict[str, Any]) -> N
 
 
 @pytest.mark.requirement("RUN-HAND-002")
-@pytest.mark.parametrize(("max_bytes", "kept"), [(1, 1), (2, 1), (3, 3), (4, 3), (5, None)])
-def test_truncating_a_value_does_not_split_a_character(max_bytes: int, kept: int | None) -> None:
+@pytest.mark.parametrize(("max_bytes", "kept_bytes"), [(1, 1), (2, 1), (3, 3), (4, 3), (5, None)])
+def test_truncating_a_value_does_not_split_a_character(max_bytes: int, kept_bytes: int | None) -> None:
     tasks = {"a": RUN, "out": {**WORK, "needs": [{"task": "a", "max_bytes": max_bytes}]}}
 
     recorded = run(tasks, outputs(a="aéé", out="x"))
 
     assert recorded.only("edge.delivered").bodies == {"value": "aéé".encode()}
     assert [entry.data for entry in recorded.of_kind("context.cut")] == (
-        [] if kept is None else [{"task": "out", "as": "a", "bytes": 5, "kept_bytes": kept}]
+        [] if kept_bytes is None else [{"task": "out", "as": "a", "bytes": 5, "kept_bytes": kept_bytes}]
     )
 
 

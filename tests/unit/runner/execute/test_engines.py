@@ -79,7 +79,7 @@ class Runs:
         is_new = not self._directory.exists()
         now = SteadyClock()
         clock, scrubber = RunClock(now()), Scrubber({})
-        with ExitStack() as held:
+        with ExitStack() as resources:
             if is_new:
                 plan = canonical(self._document)
                 ledger = create_ledger(
@@ -88,9 +88,9 @@ class Runs:
                 machine.state.apply("run.opened", clock.now_us, {}, {})
             else:
                 restorer = StateRestorer(machine.state, self._directory, read_run_start(self._directory).plan)
-                held.callback(restorer.close)
+                resources.callback(restorer.close)
                 ledger = open_ledger(self._directory, clock=clock, observe=restorer.observe)
-            recorder = Recorder(held.enter_context(ledger), machine.state, scrubber)
+            recorder = Recorder(resources.enter_context(ledger), machine.state, scrubber)
 
             def interrupt(reports: int) -> None:
                 if reports == interrupt_after:

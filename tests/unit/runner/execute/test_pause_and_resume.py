@@ -129,8 +129,8 @@ def test_gates_whose_deadline_has_passed_are_decided_first() -> None:
 
     recorded = run(tasks, [{"output": "x"}])
 
-    at = recorded.kinds.index("run.paused")
-    assert recorded.brief[at : at + 4] == ["run.paused", "run.resumed", "gate.decided a", "task.started a"]
+    start = recorded.kinds.index("run.paused")
+    assert recorded.brief[start : start + 4] == ["run.paused", "run.resumed", "gate.decided a", "task.started a"]
 
 
 @pytest.mark.requirement("RUN-RESUME-003")

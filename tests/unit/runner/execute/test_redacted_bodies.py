@@ -65,8 +65,8 @@ def message_of(entry: Entry) -> str:
     return entry.bodies["detail"].decode().removeprefix('{"message":"').removesuffix('"}')
 
 
-def unavailable(what: str, content: str, verb: str = "is") -> str:
-    return f"{what} {verb} unavailable: body {digest_of(content)} was redacted"
+def unavailable(description: str, content: str, verb: str = "is") -> str:
+    return f"{description} {verb} unavailable: body {digest_of(content)} was redacted"
 
 
 @pytest.mark.requirement("RUN-HAND-001")
@@ -121,11 +121,11 @@ def test_redacted_items_and_instance_outputs_are_unavailable() -> None:
 
     unexpanded = ManualRun(tasks, resumed_from=without(truncated_before(complete, "task.expanded", "b"), '["x"]'))
     expanded = ManualRun(tasks, resumed_from=without(truncated_before(complete, "edge.delivered", "b[0]"), '["x"]'))
-    listed = ManualRun(tasks, resumed_from=without(truncated_before(complete, "edge.delivered", "c"), "two"))
+    collected = ManualRun(tasks, resumed_from=without(truncated_before(complete, "edge.delivered", "c"), "two"))
 
     assert message_of(unexpanded.recorded.only("task.ended", "b")) == unavailable("the items", '["x"]', "are")
     assert message_of(expanded.recorded.only("task.ended", "b[0]")) == unavailable("the value for 'item'", '["x"]')
-    assert message_of(listed.recorded.only("task.ended", "c")) == unavailable("the value for 'b'", "two")
+    assert message_of(collected.recorded.only("task.ended", "c")) == unavailable("the value for 'b'", "two")
 
 
 @pytest.mark.requirement("RUN-SEAL-001")

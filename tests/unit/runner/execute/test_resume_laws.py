@@ -43,17 +43,17 @@ CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 def test_the_entries_alone_restore_the_state_of_the_process_that_wrote_them(
     document: JsonObject, faults: FaultRates
 ) -> None:
-    known: dict[int, Any] = {}
+    snapshots: dict[int, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "run"
         simulation = Simulation(document, World(faults), directory)
-        simulation.watch = lambda state: known.__setitem__(state.seq, snapshot(state))
+        simulation.watch = lambda state: snapshots.__setitem__(state.seq, snapshot(state))
 
         simulation.run()
 
         for state in restored_states(document, directory):
-            if state.seq in known:
-                assert snapshot(state) == known[state.seq]
+            if state.seq in snapshots:
+                assert snapshot(state) == snapshots[state.seq]
 
 
 def restored_states(document: JsonObject, directory: Path) -> Iterator[RunState]:
@@ -74,16 +74,16 @@ def test_a_run_that_is_truncated_at_any_entry_can_be_resumed(document: JsonObjec
         Simulation(document, World(faults), directory).run()
         entries = list(entries_of(directory))
 
-        for kept in range(1, len(entries)):
-            copy_truncated(directory, target, entries, kept, is_torn=kept % 3 == 0)
-            Simulation(document, World(uninterrupted), target, RunClock(time_of(entries[kept - 1]))).run()
+        for count in range(1, len(entries)):
+            copy_truncated(directory, target, entries, count, is_torn=count % 3 == 0)
+            Simulation(document, World(uninterrupted), target, RunClock(time_of(entries[count - 1]))).run()
 
             resumed = list(entries_of(target))
-            assert resumed[:kept] == entries[:kept]
+            assert resumed[:count] == entries[:count]
             assert broken_laws(document, resumed) == []
-            assert rerun_units(document, resumed, kept) == set()
-            verdict = verdicts(target)["judge"] if kept == len(entries) // 2 else runner_verdict(target)
-            assert verdict == ("valid", []), f"after {kept} of {len(entries)} entries"
+            assert rerun_units(document, resumed, count) == set()
+            verdict = verdicts(target)["judge"] if count == len(entries) // 2 else runner_verdict(target)
+            assert verdict == ("valid", []), f"after {count} of {len(entries)} entries"
             shutil.rmtree(target)
 
 
@@ -96,9 +96,9 @@ def test_a_run_with_redacted_bodies_can_be_resumed_to_its_end(document: JsonObje
         directory, target = Path(folder) / "run", Path(folder) / "cut"
         Simulation(document, World(faults), directory).run()
         entries = list(entries_of(directory))
-        kept = draw.randrange(1, len(entries))
-        copy_truncated(directory, target, entries, kept, is_torn=False)
-        clock = RunClock(time_of(entries[kept - 1]))
+        count = draw.randrange(1, len(entries))
+        copy_truncated(directory, target, entries, count, is_torn=False)
+        clock = RunClock(time_of(entries[count - 1]))
         redact_some(target, clock, draw)
 
         Simulation(document, World(uninterrupted), target, clock).run()
@@ -109,21 +109,21 @@ def test_a_run_with_redacted_bodies_can_be_resumed_to_its_end(document: JsonObje
 def redact_some(directory: Path, clock: RunClock, draw: Random) -> None:
     """Redact few, many or all bodies except the wave plan."""
     share = draw.choice((0.1, 0.5, 1))
-    places = {
+    bodies = {
         body["digest"]: (entry["seq"], name)
         for entry in list(entries_of(directory))[1:]
         for name, body in entry["bodies"].items()
     }
     with open_ledger(directory, durability=Durability.NONE, clock=clock, salt=Salts(1 << 200)) as ledger:
-        for seq, name in places.values():
+        for seq, name in bodies.values():
             if draw.random() < share:
                 ledger.redact(seq, name, "it was private")
 
 
-def rerun_units(document: JsonObject, entries: Sequence[Entry], kept: int) -> set[str]:
+def rerun_units(document: JsonObject, entries: Sequence[Entry], count: int) -> set[str]:
     """Return the units that had an accepted result before the cut and started again after it."""
-    started = {entry["data"]["task"] for entry in entries[kept:] if entry["kind"] == "task.started"}
-    return started & set(accepted(document, entries[:kept]))
+    started = {entry["data"]["task"] for entry in entries[count:] if entry["kind"] == "task.started"}
+    return started & set(accepted(document, entries[:count]))
 
 
 def accepted(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
@@ -237,7 +237,7 @@ def resume_truncated(directory: Path, run: Process, *, before: str, number: int 
     """Truncate the ledger before the given entry of a kind and resume it in another process."""
     run.close()
     entries = list(entries_of(directory))
-    places = [place for place, entry in enumerate(entries) if entry["kind"] == before]
+    positions = [position for position, entry in enumerate(entries) if entry["kind"] == before]
     target = directory.with_name("cut")
-    copy_truncated(directory, target, entries, places[number - 1], is_torn=False)
+    copy_truncated(directory, target, entries, positions[number - 1], is_torn=False)
     return start_process(target, orjson.loads((directory / "wave-plan.json").read_bytes()))

@@ -47,9 +47,9 @@ def test_a_reused_result_replaces_an_attempt() -> None:
 @pytest.mark.requirement("RUN-REUSE-001")
 def test_a_result_without_the_value_a_plan_output_selects_is_not_reused() -> None:
     found = Reusable("cache", OTHER_RUN, 7, Body(b"{}", JSON))
-    wanted = {"o": {"task": "a", "select": "/n"}}
+    plan_outputs = {"o": {"task": "a", "select": "/n"}}
 
-    recorded = run({"a": {**RUN, "output": True}}, outputs(a={"n": 1}), reusable={"a": found}, outputs=wanted)
+    recorded = run({"a": {**RUN, "output": True}}, outputs(a={"n": 1}), reusable={"a": found}, outputs=plan_outputs)
 
     assert recorded.kinds == ["task.started", "task.finished", "task.ended", "answer.given", "run.sealed"]
 
@@ -169,10 +169,10 @@ def test_the_reason_for_not_reusing_names_the_redaction(tmp_path: Path) -> None:
         comparison = ReuseComparison(earlier, plan)
         unit, fingerprint = Unit("b", plan.tasks["b"]), earlier.results["b"].fingerprint
         reasons = [comparison.reason_against(task) for task in tasks]
-        why = comparison.reason_to_run(unit, fingerprint)
+        reason = comparison.reason_to_run(unit, fingerprint)
 
     assert reasons == [None, "its output was redacted", "its output was redacted"]
-    assert why == "its output was redacted"
+    assert reason == "its output was redacted"
 
 
 def test_nothing_is_reused_from_a_run_whose_wave_plan_was_redacted(tmp_path: Path) -> None:

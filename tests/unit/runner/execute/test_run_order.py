@@ -105,18 +105,18 @@ def test_all_entries_of_one_event_have_its_time() -> None:
 @pytest.mark.requirement("RUN-ORDER-001", "LEDGER-KIND-002")
 def test_task_started_is_written_before_the_call_is_made(tmp_path: Path) -> None:
     ledger = tmp_path / "run" / "ledger.jsonl"
-    seen: list[bool] = []
+    is_written: list[bool] = []
 
     class WatchingEngine(LocalEngine):
         def begin(self, attempt: Any) -> None:
-            seen.append('"kind":"task.started"' in ledger.read_text() and attempt.task in ledger.read_text())
+            is_written.append('"kind":"task.started"' in ledger.read_text() and attempt.task in ledger.read_text())
             super().begin(attempt)
 
     plan = plan_of({"a": WORK, "b": {**WORK, "needs": ["a"]}})
     prepared = prepared_run(plan, tmp_path, outputs(a="one", b="x"))
     run_prepared(prepared, RunServices(make_engine=lambda: WatchingEngine(make_adapter)), out=tmp_path / "run")
 
-    assert seen == [True, True]
+    assert is_written == [True, True]
 
 
 @pytest.mark.requirement("RUN-ORDER-002")
