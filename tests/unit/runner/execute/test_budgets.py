@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from forum_adapters.base import ErrorKind, Failure, Usage
-from forum_runner.execute.machine.budgets import Account, Budgets, Ceiling, Shortage, fit
+from forum_runner.execute.machine.budgets import RESOURCES, Account, Budgets, Ceiling, Shortage, fit
 from forum_runner.wave_plan.wave_plan_reader import TokenPrices
 from unit.runner.execute.small_runs import FAIL, PASS, ROSTER, RUN, WORK, ManualRun, outputs, run, wave_plan_of
 
@@ -19,9 +19,7 @@ def make_account(limits: dict[str, int], **used: int) -> Account:
     account = Account("task", "a", limits)
     for name, amount in used.items():
         column, _, resource = name.partition("_")
-        index = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms").index(
-            resource
-        )
+        index = RESOURCES.index(resource)
         (account.charged if column == "charged" else account.held)[index] = amount
     return account
 
