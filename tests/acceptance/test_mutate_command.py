@@ -90,7 +90,7 @@ def test_survivors_are_listed_and_kept(run_dir: Path, tmp_path: Path) -> None:
         "  archive-removed  0 of 1 caught",
         "survived: archive-removed 1, the file: called valid",
         f"to create one again: forum-conformance mutate {run_dir} --seed 5 --kinds KIND --each NUMBER --keep DIR",
-        "1 mutants: 0 of 1 caught (0 %)",
+        "1 mutant: 0 of 1 caught (0 %)",
         "1 survived",
     ]
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["archive-removed-1"]
