@@ -79,13 +79,9 @@ class MachineCore:
         self.commands: list[Command] = []
         self._has_cancels = False
 
-    def cancel(self, call: str) -> None:
-        self.commands.append(Cancel(call))
-        self._has_cancels = True
-
     def cancel_all(self) -> None:
-        for call in self.state.open_calls:
-            self.cancel(call)
+        self.commands += map(Cancel, self.state.open_calls)
+        self._has_cancels = True
 
     def take_commands(self) -> list[Command]:
         commands, self.commands = self.commands, []
