@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from forum_runner.api import (
     RetryRequest,
     RunRequest,
     UnfinishedRunError,
+    UsageError,
     Workspace,
 )
 from forum_runner.ledger.verification.report import Verdict
@@ -229,6 +231,23 @@ def test_a_deterministic_run_yields_to_the_event_loop_and_can_be_cancelled(tmp_p
 
     assert asyncio.run(main()) == "passed"
     check_valid(folder.path / "run")
+
+
+@pytest.mark.parametrize("mode", ["live", "scripted", "deterministic"])
+def test_a_run_is_resumed_only_with_a_request_of_its_mode(tmp_path: Path, mode: str) -> None:
+    folder = Folder(tmp_path)
+    folder.write({"a": sh("true", gate={"question": "Go?"})}, answers=[{"task": "a", "output": "x"}])
+    requests = {
+        "live": _RUN,
+        "scripted": replace(_RUN, is_scripted=True),
+        "deterministic": replace(_RUN, is_deterministic=True),
+    }
+
+    assert asyncio.run(api.run(workspace(folder), requests.pop(mode))).status == "paused"
+
+    for other, request in requests.items():
+        with pytest.raises(UsageError, match=f"the run is {mode}, but the request is {other}"):
+            asyncio.run(api.resume(workspace(folder), ResumeRequest("run", started_with=request)))
 
 
 def test_a_retried_run_reuses_the_results_that_passed(tmp_path: Path) -> None:

@@ -135,6 +135,25 @@ def test_an_invalid_invocation_is_refused_with_the_fault(approved_run: Folder, c
     assert not (approved_run.path / "second").exists()
 
 
+@pytest.mark.parametrize("command", [["resume", "run"], ["resume", "run", "--failed", "--out", "second"]])
+@pytest.mark.parametrize("mode", ["live", "scripted", "deterministic"])
+def test_an_invocation_that_contradicts_the_mode_of_the_run_is_refused(
+    folder: Folder, mode: str, command: list[str]
+) -> None:
+    answers = [{"task": "a", "output": "x"}]
+    folder.write({"a": sh("touch called", gate={"question": "Go?"})}, answers=answers)
+    assert folder.run(*([] if mode == "live" else [f"--{mode}"])).code == 5
+    path = folder.path / "run/invocation.json"
+    altered = {**json.loads(path.read_text(encoding="utf-8")), "answers": answers if mode == "live" else None}
+    path.write_text(json.dumps(altered), encoding="utf-8")
+
+    result = folder.forum(*command)
+
+    fault = f"it {'has' if mode == 'live' else 'lacks'} answers, but the run is {mode}"
+    assert result == Result(2, "", f"forum: 'run/invocation.json' was altered: {fault}\n")
+    assert not (folder.path / "called").exists()
+
+
 def test_an_invocation_that_is_malformed_or_missing_is_reported(approved_run: Folder) -> None:
     path = approved_run.path / "run/invocation.json"
     path.write_text("{root: here}", encoding="utf-8")

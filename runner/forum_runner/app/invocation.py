@@ -36,6 +36,11 @@ class Invocation(Struct, frozen=True, kw_only=True):
     selection: Mapping[_SelectionMember, tuple[str, ...]] = field(name="selected")
     engine: str | None
 
+    @property
+    def is_live(self) -> bool:
+        """Whether adapters answer the calls, not a script or a recorded run."""
+        return self.answers is None and self.answers_from is None
+
     def encoded(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self, enc_hook=str, order="deterministic"), indent=1)
 

@@ -74,6 +74,13 @@ class RunRequest:
     def uses_script(self) -> bool:
         return self.is_scripted or self.is_deterministic or self.script is not None
 
+    @property
+    def mode(self) -> str:
+        """The mode that the run's first entry records."""
+        if self.is_deterministic:
+            return "deterministic"
+        return "scripted" if self.uses_script or self.answers_from is not None else "live"
+
     def in_workspace(self, workspace: Workspace) -> RunRequest:
         """The same request, with all paths resolved against the workspace root."""
         return replace(

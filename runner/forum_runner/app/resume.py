@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from forum_runner.app.invocation import Invocation
+from forum_runner.app.invocation import INVOCATION, Invocation, read_invocation
 from forum_runner.app.open_run import check_has_entry
 from forum_runner.app.recorded_answers import recorded_run
 from forum_runner.app.run_handle import FinishedRun
@@ -41,6 +41,14 @@ class FoundRun:
         if self.status is None:
             return None
         return FinishedRun(self.directory, self.start.entry.run, Outcome(self.status), was_finished=True)
+
+    def read_invocation(self) -> Invocation:
+        """How the run was started. Raises if the file contradicts the mode in the ledger."""
+        invocation = read_invocation(self.directory)
+        if invocation.is_live != (self.mode == "live"):
+            fault = f"it {'lacks' if invocation.is_live else 'has'} answers, but the run is {self.mode}"
+            raise UsageError(f"'{self.directory / INVOCATION}' was altered: {fault}")
+        return invocation
 
     def prepare(self, invocation: Invocation, root: Path | None) -> PreparedRun:
         """Prepares the run to be resumed. `root` is the folder of its files, if they have moved."""

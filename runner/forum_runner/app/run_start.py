@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from forum_runner.app.forecast import forecast
-from forum_runner.app.invocation import Invocation, read_invocation
+from forum_runner.app.invocation import Invocation
 from forum_runner.app.open_run import DETERMINISTIC
 from forum_runner.app.requests import Inputs, ResumeRequest, RetryRequest, RunRequest, TaskSelection
 from forum_runner.app.resume import FoundRun, changed_files, find_run, relocate
@@ -124,7 +124,7 @@ def _resume(workspace: Workspace, request: ResumeRequest, found: FoundRun, servi
     root = workspace.path(request.root)
     original = None if request.started_with is None else request.started_with.in_workspace(workspace)
     if original is None:
-        prepared = found.prepare(read_invocation(found.directory), root)
+        prepared = found.prepare(found.read_invocation(), root)
         secrets: Mapping[str, Any] = read_secrets(prepared.plan, request.inputs.in_workspace(workspace))
     else:
         prepared, secrets = _prepare_from_request(workspace, original, found, root)
@@ -147,8 +147,8 @@ def _prepare_from_request(
     workspace: Workspace, original: RunRequest, found: FoundRun, root: Path | None
 ) -> tuple[PreparedRun, Mapping[str, Any]]:
     """The run and its secret inputs, from the request that started it."""
-    if (found.mode == DETERMINISTIC) != original.is_deterministic:
-        raise UsageError(f"the run is {found.mode}; the request must have the same mode")
+    if found.mode != original.mode:
+        raise UsageError(f"the run is {found.mode}, but the request is {original.mode}; it must have the same mode")
     compiled = _compile(original)
     prepared = prepare(compiled, original, workspace)
     invocation = structs.replace(
@@ -170,7 +170,7 @@ def _report_changes(prepared: PreparedRun, observer: Observer) -> None:
 
 
 def _retry(workspace: Workspace, request: RetryRequest, found: FoundRun, services: RunServices) -> RunHandle:
-    invocation = relocate(read_invocation(found.directory), workspace.path(request.root))
+    invocation = relocate(found.read_invocation(), workspace.path(request.root))
     new_request = _retry_request(workspace, request, invocation, is_deterministic=found.mode == DETERMINISTIC)
     return _start_new(workspace, new_request, services, ledger_at(found.directory))
 
