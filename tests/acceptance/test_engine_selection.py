@@ -1,5 +1,6 @@
 """The engine of a run is selected by the policy or `--engine`, or by the original invocation if the run is resumed."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 from acceptance.test_adapter_guide import forum, install_guide
 from acceptance.test_documents import ROOT
 from acceptance.workflow_folder import Folder, check_valid, sh
+from forum_runner import api
+from forum_runner.api import ResumeRequest, RunRequest, UsageError, Workspace
 
 GUIDE = ROOT / "docs" / "guide" / "engines.md"
 
@@ -79,3 +82,43 @@ def test_the_engine_from_the_guide_answers(tmp_path: Path) -> None:
 
     assert result.returncode == 0, result.stderr
     assert (package / "work/run/outputs/t.txt").read_text() == "Hear ye"
+
+
+@pytest.fixture
+def broken_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Installs an engine that cannot be created, and returns its name."""
+    site = tmp_path / "site"
+    info = site / "forum_broken-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: forum-broken\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[forum.engines]\nx-broken = forum_broken:BrokenEngine\n")
+    (site / "forum_broken.py").write_text(
+        "class BrokenEngine:\n    attach = begin = cancel = reports = close = print\n"
+        "    def __init__(self): raise OSError('no route to the cluster')\n"
+    )
+    monkeypatch.syspath_prepend(site)
+    return "x-broken"
+
+
+@pytest.mark.requirement("RUN-ENGINE-001")
+def test_an_engine_that_cannot_be_created_is_an_error_before_anything_runs(folder: Folder, broken_engine: str) -> None:
+    folder.write({"a": sh("touch effects")})
+    request = RunRequest("workflow.yaml", out=Path("run"), engine=broken_engine)
+
+    with pytest.raises(UsageError, match=r"engine 'x-broken' is broken: .*no route to the cluster"):
+        asyncio.run(api.run(Workspace.at(folder.path), request))
+
+    assert folder.files() == {"workflow.yaml"}
+
+
+def test_a_run_whose_engine_could_not_be_created_is_not_locked(folder: Folder, broken_engine: str) -> None:
+    folder.write({"a": sh("echo one", gate={"question": "Go?"})})
+    folder.run()
+    folder.forum("gate", "approve", "run", "a", "--by", "me")
+    workspace = Workspace.at(folder.path)
+
+    with pytest.raises(UsageError, match="no route to the cluster"):
+        asyncio.run(api.resume(workspace, ResumeRequest("run", engine=broken_engine)))
+
+    assert asyncio.run(api.resume(workspace, ResumeRequest("run"))).status == "passed"
+    check_valid(folder.path / "run")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
 from pathlib import Path
@@ -66,13 +66,17 @@ class _Mode:
 
 @dataclass(frozen=True, slots=True)
 class _OpenRun:
-    """A run whose ledger is open. `resources` are closed when the run ends, the ledger last."""
+    """A run whose ledger is open. `resources` are closed when the run ends, the ledger last.
+
+    `engine` is None in virtual time.
+    """
 
     machine: Machine
     writer: LedgerWriter
     prepared: PreparedRun
     mode: _Mode
     services: RunServices
+    engine: Engine | None
     resources: ExitStack
 
 
@@ -91,7 +95,8 @@ def start_run(
     services = _with_engine(services, prepared, mode.name)
     directory = out if out is not None else _free_directory(workspace.runs, mode.run)
     reuse, invocation = services.reuse, prepared.invocation
-    with ExitStack() as stack:
+    engine = _make_engine(services, prepared, mode.name)
+    with _closed_on_error() as resources:
         writer = create_ledger(
             directory,
             run=mode.run,
@@ -105,12 +110,12 @@ def start_run(
             # Written before the first entry, so that every ledger with entries can be resumed.
             extra_files={INVOCATION: (invocation if reuse is None else reuse.with_base(invocation)).encoded()},
         )
-        stack.enter_context(writer)
+        resources.enter_context(writer)
         machine = Machine(prepared.plan, _context(prepared, mode, services))
         machine.state.apply("run.opened", mode.clock.now_us, {}, {})
         services.observer.opened(mode.run, directory, prepared.plan)
-        stack.callback(services.observer.closed)
-        run = _OpenRun(machine, writer, prepared, mode, services, stack.pop_all())
+        resources.callback(services.observer.closed)
+        run = _OpenRun(machine, writer, prepared, mode, services, engine, resources)
         return _drive(run, is_new=True)
 
 
@@ -124,10 +129,10 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
     implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION
     mode = _Mode(mode_name, clock, clock, implementation, run)
     machine = Machine(prepared.plan, _context(prepared, mode, services))
-    with ExitStack() as stack:
-        restorer = stack.enter_context(closing(StateRestorer(machine.state, directory, start.plan)))
+    with _closed_on_error() as resources:
+        restorer = resources.enter_context(closing(StateRestorer(machine.state, directory, start.plan)))
         open_writer = open_deterministic_ledger if is_deterministic else open_ledger
-        writer: LedgerWriter = stack.enter_context(
+        writer: LedgerWriter = resources.enter_context(
             open_writer(directory, durability=durability, clock=clock, observe=restorer.observe)
         )
         # Opening may have recorded torn tails, which are not part of the run.
@@ -139,13 +144,22 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
         if machine.state.is_sealed:
             raise UsageError(f"run {writer.run} has finished; start a new run from it with --failed")
         services.observer.opened(run, directory, prepared.plan)
-        stack.callback(services.observer.closed)
+        resources.callback(services.observer.closed)
         services.observer.recalled(_observed_entries(directory))
         if not is_deterministic and machine.is_waiting(clock.now_us):
-            return finished_handle(FinishedRun(directory, run, Outcome("paused", "gate")), stack.pop_all())
+            return finished_handle(FinishedRun(directory, run, Outcome("paused", "gate")), resources)
         services.observer.resumed(islice(describe_resume(machine.state, clock.now_us), _MAX_RESUME_LINES))
-        resumed = _OpenRun(machine, writer, prepared, mode, services, stack.pop_all())
+        engine = _make_engine(services, prepared, mode_name)
+        resumed = _OpenRun(machine, writer, prepared, mode, services, engine, resources)
         return _drive(resumed, is_new=False)
+
+
+@contextmanager
+def _closed_on_error() -> Iterator[ExitStack]:
+    """Resources that are closed if the run cannot be started. Otherwise its handle closes them."""
+    with ExitStack() as stack:
+        yield stack.enter_context(ExitStack())
+        stack.pop_all()
 
 
 def _observed_entries(directory: Path) -> Iterator[ObservedEntry]:
@@ -198,14 +212,13 @@ def _drive(run: _OpenRun, *, is_new: bool) -> RunHandle:
     watch = None if type(observer).entry is Observer.entry else observer.entry
     recorder = Recorder(run.writer, machine.state, scrubber, watch)
     directory, name = run.writer.directory, run.writer.run
-    if mode.name == DETERMINISTIC:
+    if run.engine is None:
         virtual = VirtualDriver(machine, recorder, _make_predictable_adapter, scrubber, mode.clock)
         work = _finish(run, lambda: _run_in_turns(virtual.steps(is_new=is_new)))
         return RunHandle(directory, name, work, None, run.resources)
     box = DecisionBox(directory)
     box.clear()
-    engine = _engine(run, scrubber)
-    driver = LiveDriver(machine, recorder, engine, scrubber, mode.clock, mode.now, observer.waiting, box.take)
+    driver = LiveDriver(machine, recorder, run.engine, scrubber, mode.clock, mode.now, observer.waiting, box.take)
 
     def pause() -> None:
         driver.interrupt()
@@ -246,21 +259,30 @@ async def _finish(run: _OpenRun, drive: Callable[[], Awaitable[Outcome]]) -> Fin
     return replace(finished, decisions=tuple(reuse.decisions))
 
 
-def _engine(run: _OpenRun, scrubber: Scrubber) -> Engine:
-    recorded, make = run.prepared.recorded, run.services.make_engine
+def _make_engine(services: RunServices, prepared: PreparedRun, mode: str) -> Engine | None:
+    recorded, scrubber = prepared.recorded, Scrubber(prepared.scrubbed)
+    if mode == DETERMINISTIC:
+        return None
     if recorded is not None:
         return LocalEngine(
             lambda name, settings: RecordedPromptAdapter(make_adapter(name, settings), recorded.run, scrubber)
         )
-    return LocalEngine() if make is None else make()
+    with _plugin_errors():
+        return LocalEngine() if services.make_engine is None else services.make_engine()
 
 
 def _with_engine(services: RunServices, prepared: PreparedRun, mode: str) -> RunServices:
     """Loads the engine before anything starts, because it may not be installed. Runs without calls need no engine."""
     if mode == DETERMINISTIC or prepared.recorded is not None or services.make_engine is not None:
         return services
-    try:
+    with _plugin_errors():
         return replace(services, make_engine=engine_factory(prepared.engine))
+
+
+@contextmanager
+def _plugin_errors() -> Iterator[None]:
+    try:
+        yield
     except PluginError as error:
         raise UsageError(str(error)) from error
 
