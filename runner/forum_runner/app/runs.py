@@ -209,7 +209,8 @@ def _context(prepared: PreparedRun, mode: _Mode, services: RunServices) -> Conte
 def _drive(run: _OpenRun, *, is_new: bool) -> RunHandle:
     machine, mode, observer = run.machine, run.mode, run.services.observer
     scrubber = Scrubber(run.prepared.scrubbed)
-    watch = None if type(observer).entry is Observer.entry else observer.entry
+    is_entry_ignored = getattr(observer.entry, "__func__", None) is Observer.entry
+    watch = None if is_entry_ignored else observer.entry
     recorder = Recorder(run.writer, machine.state, scrubber, watch)
     directory, name = run.writer.directory, run.writer.run
     if run.engine is None:
