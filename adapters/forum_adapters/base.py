@@ -134,7 +134,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """The program that ran: its resolved path and the SHA-256 digest of its bytes."""
+    """The program that ran: its resolved path and the SHA-256 digest of its bytes, in lower-case hexadecimal."""
 
     path: str
     digest: str

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import structs
 
 from forum_adapters.base import ErrorKind, Executable, Failure, Limits, Reply, Usage
 from forum_runner.canonical import MAX_INTEGER
+
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def checked_reply(reply: object, limits: Limits) -> Reply:
     """The reply itself or, if it is malformed, a failure that explains why. Content beyond the limit is cut."""
     if not isinstance(reply, Reply):
         return _malformed(f"a {type(reply).__name__} instead of a Reply")
-    problem = _problem_with(reply)
+    try:
+        problem = _problem_with(reply)
+    except Exception:  # a member is missing, or cannot be shown
+        problem = "a Reply that cannot be read"
     if problem is not None:
         return _malformed(problem)
     content, limit = reply.content, limits.max_output_bytes
@@ -36,15 +43,16 @@ def _problem_with(reply: Reply) -> str | None:
         return "a Usage whose token counts are not whole numbers"
     if exit_status is not None and (type(exit_status) is not int or not -255 <= exit_status <= 2**32 - 1):
         return f"the exit status {exit_status}"
-    if executable is not None and not isinstance(executable, Executable):
-        return f"a {type(executable).__name__} instead of an Executable"
+    if executable is not None and (problem := _problem_with_executable(executable)) is not None:
+        return problem
     if type(reply.model) is not str or type(reply.finish) is not str:
         return "a Reply whose model or finish is not text"
     return None
 
 
 def _problem_with_failure(failure: object) -> str | None:
-    if not isinstance(failure, Failure):
+    # The runner records more members of its own subclass.
+    if type(failure) is not Failure:
         return f"a {type(failure).__name__} instead of a Failure"
     if not isinstance(failure.kind, ErrorKind):
         return f"a Failure of the unknown kind {failure.kind!r}"
@@ -53,6 +61,15 @@ def _problem_with_failure(failure: object) -> str | None:
     delay_ms = failure.retry_after_ms
     if delay_ms is not None and (type(delay_ms) is not int or not 0 <= delay_ms <= MAX_INTEGER):
         return f"a Failure with the delay {delay_ms!r}"
+    return None
+
+
+def _problem_with_executable(executable: object) -> str | None:
+    if not isinstance(executable, Executable):
+        return f"a {type(executable).__name__} instead of an Executable"
+    path, digest = executable.path, executable.digest
+    if type(path) is not str or type(digest) is not str or not _DIGEST.fullmatch(digest):
+        return "an Executable without a path or the SHA-256 digest of its bytes"
     return None
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply, Usage
+from forum_adapters.base import Attempt, ErrorKind, Executable, Failure, Limits, Prompt, Reply, Usage
 from forum_runner.commands.event_loop import run_main
 from forum_runner.execute.drive import engine_guard
 from forum_runner.execute.drive.engine_guard import EngineGuard
 from forum_runner.execute.engines import local
 from forum_runner.execute.engines.local import LocalEngine
 from forum_runner.execute.machine import Lost, Replied
+from forum_runner.execute.machine.reply_parser import ReplyFailure
 
 LIMITS = Limits(timeout_ms=60_000, max_output_bytes=10)
 ATTEMPT = Attempt("run/1", "run", "task", 1, "own", {}, Prompt(text="do it"), LIMITS, agent="worker")
@@ -73,10 +74,33 @@ def failure_of(result: Any) -> Failure | None:
         ),
         (Reply(usage=Usage(-1)), "the adapter returned a Usage whose token counts are not whole numbers"),
         (Reply(exit_status=2**70), f"the adapter returned the exit status {2**70}"),
+        (Reply(exit_status=10**5_000), "the adapter returned a Reply that cannot be read"),
+        (Reply(failure=Failure.__new__(Failure)), "the adapter returned a Reply that cannot be read"),
+        (
+            Reply(failure=ReplyFailure(ErrorKind.MALFORMED, code=object())),  # type: ignore[arg-type]
+            "the adapter returned a ReplyFailure instead of a Failure",
+        ),
+        (Reply(executable="/bin/true"), "the adapter returned a str instead of an Executable"),  # type: ignore[arg-type]
     ],
 )
 def test_an_invalid_reply_is_a_failure_of_the_adapter(result: Any, message: str) -> None:
     assert failure_of(result) == Failure(ErrorKind.INTERNAL, message)
+
+
+@pytest.mark.parametrize(
+    ("path", "digest"),
+    [("/x", "not-a-digest"), ("/x", "A" * 64), ("/x", "a" * 64 + "\n"), ("/x", "a" * 70_000), ("/x", 7), (5, "a" * 64)],
+)
+def test_an_executable_that_cannot_be_recorded_is_a_failure_of_the_adapter(path: Any, digest: Any) -> None:
+    message = "the adapter returned an Executable without a path or the SHA-256 digest of its bytes"
+
+    assert failure_of(Reply(b"ok", executable=Executable(path, digest))) == Failure(ErrorKind.INTERNAL, message)
+
+
+def test_an_executable_may_have_any_path() -> None:
+    reply = Reply(b"ok", executable=Executable("\0\udcff" + "x" * 100_000, "a" * 64))
+
+    assert report_of(reply) == Replied("run/1", reply)
 
 
 def test_an_exception_is_a_failure_of_the_adapter() -> None:
