@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import structs
 
-from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Reply
+from forum_adapters.base import Attempt, ErrorKind, Failure, Limits
 from forum_runner.execute.call_report import Lost, Replied
-from forum_runner.execute.engines import Engine, checked_reply
+from forum_runner.execute.engines import Engine, checked_reply, failure_reply
 
 # How long after its timeout a call is cancelled. Adapters enforce the timeout; this is for those that do not.
 _TIMEOUT_GRACE_S = 15.0
@@ -19,6 +19,8 @@ _TIMEOUT_GRACE_S = 15.0
 _CANCEL_PATIENCE_S = 10.0
 # How long the engine may take to close.
 _CLOSE_PATIENCE_S = 30.0
+# Everything that an engine may raise. Only an interrupt ends the run.
+_ENGINE_ERRORS = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
 
 
 class EngineGuard:
@@ -51,9 +53,8 @@ class EngineGuard:
                 self._engine.attach(self._wake)
                 self._is_attached = True
             self._engine.begin(attempt)
-        except (Exception, SystemExit) as error:
-            message = f"the engine failed: {type(error).__name__}: {error}"
-            self._add(Replied(attempt.id, Reply(failure=Failure(ErrorKind.INTERNAL, message))))
+        except _ENGINE_ERRORS as error:
+            self._add(Replied(attempt.id, failure_reply(error, "engine")))
         if self._watchdog is None or deadline_s < self._watchdog.when():
             self._watch(loop, deadline_s)
 
@@ -80,7 +81,7 @@ class EngineGuard:
             return
         # If the engine does not report the call, for whatever reason, the call is lost.
         asyncio.get_running_loop().call_later(_CANCEL_PATIENCE_S, self._add, Lost(call))
-        with suppress(Exception, SystemExit):
+        with suppress(*_ENGINE_ERRORS):
             self._engine.cancel(call)
 
     def _add(self, report: Replied | Lost) -> None:
@@ -92,7 +93,7 @@ class EngineGuard:
         found: list[Replied | Lost] = []
         try:
             self._take(self._engine.reports(), found)
-        except (Exception, SystemExit):
+        except _ENGINE_ERRORS:
             self._own_reports += map(Lost, self._open)
         if self._own_reports:
             own_reports, self._own_reports = self._own_reports, []
@@ -127,5 +128,5 @@ class EngineGuard:
 
 
 async def _close(engine: Engine) -> None:
-    with suppress(Exception, SystemExit):
+    with suppress(*_ENGINE_ERRORS):
         await engine.close()

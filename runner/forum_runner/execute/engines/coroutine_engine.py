@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
 from forum_runner.execute.call_report import Lost, Replied
@@ -84,5 +85,8 @@ class CoroutineEngine(ABC):
         await self._dispose()
 
 
-def failure_reply(error: BaseException) -> Reply:
-    return Reply(failure=Failure(ErrorKind.INTERNAL, f"the adapter failed: {type(error).__name__}: {error}"))
+def failure_reply(error: BaseException, source: str = "adapter") -> Reply:
+    description = type(error).__name__
+    with suppress(Exception):  # an error of another package may have no text
+        description += f": {error}"
+    return Reply(failure=Failure(ErrorKind.INTERNAL, f"the {source} failed: {description}"))

@@ -16,18 +16,27 @@ ATTEMPT = Attempt("run/1", "run", "task", 1, "own", {}, Prompt(text="do it"), LI
 DONE = Replied("run/1", Reply(b"done"))
 
 
-class OddEngine:
-    """Returns the given reports, and raises in the method `fails_in`."""
+ERRORS = [ValueError, SystemExit, GeneratorExit, asyncio.CancelledError]
 
-    def __init__(self, *reports: Any, fails_in: str = "") -> None:
+
+class TextlessError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("it has no text")
+
+
+class OddEngine:
+    """Returns the given reports, and raises `error` in the method `fails_in`."""
+
+    def __init__(self, *reports: Any, fails_in: str = "", error: type[BaseException] = ValueError) -> None:
         self._reports_to_send = reports
         self._fails_in = fails_in
+        self._error = error
         self._reports: Any = []
         self._wake: Callable[[], None] = lambda: None
 
     def _step(self, name: str) -> None:
         if self._fails_in == name:
-            raise ValueError(name)
+            raise self._error(name)
 
     def attach(self, wake: Callable[[], None]) -> None:
         self._step("attach")
@@ -91,23 +100,40 @@ def test_a_reply_from_any_engine_is_checked() -> None:
     assert reports == [Replied("run/1", Reply(failure=failure))]
 
 
+@pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("method", ["attach", "begin"])
-def test_an_attempt_that_the_engine_cannot_start_fails(method: str) -> None:
-    reports = reports_of(OddEngine(DONE, fails_in=method))
+def test_an_attempt_that_the_engine_cannot_start_fails(method: str, error: type[BaseException]) -> None:
+    reports = reports_of(OddEngine(DONE, fails_in=method, error=error))
 
-    failure = Failure(ErrorKind.INTERNAL, f"the engine failed: ValueError: {method}")
+    failure = Failure(ErrorKind.INTERNAL, f"the engine failed: {error.__name__}: {method}")
     assert reports == [Replied("run/1", Reply(failure=failure))]
 
 
-def test_calls_are_lost_when_the_engine_cannot_report_them() -> None:
-    assert reports_of(OddEngine(DONE, fails_in="reports")) == [Lost("run/1")]
+def test_an_attempt_fails_even_if_the_error_of_the_engine_has_no_text() -> None:
+    reports = reports_of(OddEngine(DONE, fails_in="begin", error=TextlessError))
+
+    failure = Failure(ErrorKind.INTERNAL, "the engine failed: TextlessError")
+    assert reports == [Replied("run/1", Reply(failure=failure))]
 
 
+@pytest.mark.parametrize("error", ERRORS)
+def test_calls_are_lost_when_the_engine_cannot_report_them(error: type[BaseException]) -> None:
+    assert reports_of(OddEngine(DONE, fails_in="reports", error=error)) == [Lost("run/1")]
+
+
+def test_an_interrupt_in_the_engine_reaches_the_caller() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        reports_of(OddEngine(DONE, fails_in="begin", error=KeyboardInterrupt))
+
+
+@pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("fails_in", ["", "cancel"])
-def test_a_cancelled_call_without_a_report_is_lost(fails_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_call_without_a_report_is_lost(
+    fails_in: str, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine_guard, "_CANCEL_PATIENCE_S", 0.02)
 
-    assert reports_of(OddEngine(fails_in=fails_in), is_cancelled=True) == [Lost("run/1")]
+    assert reports_of(OddEngine(fails_in=fails_in, error=error), is_cancelled=True) == [Lost("run/1")]
 
 
 def test_a_call_that_the_engine_forgets_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,5 +143,9 @@ def test_a_call_that_the_engine_forgets_is_lost(monkeypatch: pytest.MonkeyPatch)
     assert reports_of(OddEngine()) == [Lost("run/1")]
 
 
-def test_an_engine_that_fails_to_close_does_not_affect_the_run() -> None:
-    assert reports_of(OddEngine(DONE, fails_in="close")) == [DONE]
+@pytest.mark.parametrize("error", ERRORS)
+def test_an_engine_that_fails_to_close_does_not_affect_the_run(
+    error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert reports_of(OddEngine(DONE, fails_in="close", error=error)) == [DONE]
+    assert caplog.messages == []
