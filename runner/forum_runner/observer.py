@@ -22,13 +22,13 @@ class Observer:
     exception stops the run as a crash would; it can be resumed.
     """
 
-    def warned(self, report: Report) -> None:
+    def warnings(self, report: Report) -> None:
         """The workflow has findings that do not prevent the run."""
 
     def opened(self, run: str, directory: Path, plan: WavePlan) -> None:
         """The ledger is open. Entries follow."""
 
-    def recalled(self, entries: Iterable[ObservedEntry]) -> None:
+    def earlier_entries(self, entries: Iterable[ObservedEntry]) -> None:
         """The entries that a resumed run already has, read while you iterate."""
 
     def resumed(self, sentences: Iterable[str]) -> None:

@@ -268,7 +268,7 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
         (["checkpoint", "run", "--key", "run"], "cannot read 'run': Is a directory"),
         (
             ["checkpoint", "run", "--key", "key.pub"],
-            "'key.pub' is not a private key: it is a public key; give the private key",
+            "'key.pub' is not a private key: it is a public key; pass the private key",
         ),
         (
             ["checkpoint", "run", "--key", "run/ledger.jsonl"],

@@ -116,7 +116,7 @@ from forum_runner.ledger.entry_values import BodyReference
 index, before = BodyIndex(), peak()
 for seq in range(int(sys.argv[1])):
     body = BodyReference(digest=os.urandom(32).hex(), bytes=300, type="text/plain")
-    index.observe(seq, Entry("runner", "", {"text": body}, (), {}, "x-note", "", "", seq, 1))
+    index.add(seq, Entry("runner", "", {"text": body}, (), {}, "x-note", "", "", seq, 1))
 print(peak() - before)
 """
 

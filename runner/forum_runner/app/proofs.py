@@ -101,7 +101,7 @@ def _optional_key(path: Path | None) -> SignerKey | None:
 
 
 def _note(checkpoint: Checkpoint, key: SignerKey | None) -> Note:
-    return checkpoint.note() if key is None else checkpoint.note().signed_by(key)
+    return checkpoint.note() if key is None else checkpoint.note().with_signature(key)
 
 
 def _read_ledger(

@@ -92,7 +92,7 @@ def _prepare(
 ) -> PreparedRun:
     compiled = _compile(request)
     if compiled.data is not None and compiled.report.findings:
-        observer.warned(compiled.report)
+        observer.warnings(compiled.report)
     return prepare(compiled, request, workspace, require_secrets=require_secrets)
 
 

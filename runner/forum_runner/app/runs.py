@@ -133,7 +133,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
         restorer = resources.enter_context(closing(StateRestorer(machine.state, directory, start.plan)))
         open_writer = open_deterministic_ledger if is_deterministic else open_ledger
         writer: LedgerWriter = resources.enter_context(
-            open_writer(directory, durability=durability, clock=clock, observe=restorer.observe)
+            open_writer(directory, durability=durability, clock=clock, observe=restorer.apply)
         )
         # Opening may have recorded torn tails, which are not part of the run.
         machine.state.seq = writer.size
@@ -145,7 +145,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
             raise UsageError(f"run {writer.run} has finished; start a new run from it with --failed")
         services.observer.opened(run, directory, prepared.plan)
         resources.callback(services.observer.closed)
-        services.observer.recalled(_observed_entries(directory))
+        services.observer.earlier_entries(_observed_entries(directory))
         if not is_deterministic and machine.is_waiting(clock.now_us):
             return finished_handle(FinishedRun(directory, run, Outcome("paused", "gate")), resources)
         services.observer.resumed(islice(describe_resume(machine.state, clock.now_us), _MAX_RESUME_LINES))

@@ -15,14 +15,17 @@ from forum_runner.commands.output import wants_color, write_json, write_parts
 @click.argument("right", metavar="B")
 @JSON
 def command(left: str, right: str, as_json: bool) -> int:
-    """Show where two runs diverge: the first entry of A that B lacks, then plan, tasks, outputs and cost.
+    """Show where two runs diverge: the first entry that differs, then differences in plan, tasks, outputs and cost.
 
-    A and B are run directories, ledger files, `-` for standard input (one of them), or ids of runs in .forum/runs.
+    A and B are run directories, ledger files, ids of runs in .forum/runs, or (at most one of them) `-` for standard
+    input.
 
-    Compares the entries of each task by kind, data and body digests. Ignores times, run ids, seqs, causes and line
-    hashes. Salted bodies have a different digest in every run and cannot be compared.
+    Compares the entries of each task, of each output and of the run itself by kind, data and body digests. Ignores
+    timestamps, run ids, sequence numbers, causes and line hashes. Bodies that are stored with a salt have a different
+    digest in every run and cannot be compared.
 
-    Exits 0 if the runs do not differ, 1 if they do, and 2 if a run cannot be read.
+    Exits 0 if the runs do not differ, 1 if they differ or contain lines that are not entries, and 2 if a run cannot
+    be read.
     """
     from forum_runner import api
     from forum_runner.errors import ExitCode

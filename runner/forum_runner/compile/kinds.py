@@ -1,4 +1,7 @@
-"""The registry of manifest kinds: to add a kind, add a row here, its schema, and the modules that the row names."""
+"""The registry of manifest kinds.
+
+To add a kind, add an entry here, its schema, and the functions that the entry refers to.
+"""
 
 from __future__ import annotations
 
@@ -16,28 +19,28 @@ from forum_runner.manifest.workflow import read_answers, read_workflow
 
 
 @dataclass(frozen=True, slots=True)
-class CompilerKind(ManifestKind):
+class KindSupport(ManifestKind):
     """How the compiler handles one kind of manifest.
 
-    `check` runs the checks beyond the schema on a single manifest, if there are any. `compile` runs all checks and
-    turns the manifest into a wave plan; it is None for kinds that cannot be run by themselves.
+    `check` runs the checks that a schema cannot express on a single manifest; it is None if there are none. `compile`
+    runs all checks and turns the manifest into a wave plan; it is None for kinds that cannot be run by themselves.
     """
 
     check: Callable[[ManifestReader, Any], Iterable[ManifestFinding]] | None = None
     compile: Callable[[ManifestReader, Any, CompileOptions], Compilation] | None = None
 
 
-_ROWS = (
-    CompilerKind("Workflow", "workflow", read_workflow, compile=compile_to_wave_plan),
-    CompilerKind(
+_ALL = (
+    KindSupport("Workflow", "workflow", read_workflow, compile=compile_to_wave_plan),
+    KindSupport(
         "Roster",
         "roster",
         lambda _, value, origin: read_roster(value, origin),
         has_default=True,
         check=lambda _, roster: check_roster(roster),
     ),
-    CompilerKind("Policy", "policy", lambda _, value, origin: read_policy(value, origin), has_default=True),
-    CompilerKind("Plan", "plan", ManifestReader.plan, check=check_plan),
-    CompilerKind("Script", "script", lambda _, value, origin: read_answers(value, origin)),
+    KindSupport("Policy", "policy", lambda _, value, origin: read_policy(value, origin), has_default=True),
+    KindSupport("Plan", "plan", ManifestReader.plan, check=check_plan),
+    KindSupport("Script", "script", lambda _, value, origin: read_answers(value, origin)),
 )
-KINDS = {row.name: row for row in _ROWS}
+KINDS = {kind.name: kind for kind in _ALL}

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from forum_runner.history.run_history import RunHistory
-from forum_runner.ledger.read_entry import ReadEntry, text
+from forum_runner.ledger.read_entry import ReadEntry, get_str
 
 # Starts to read the entries of a run. None stands for a line that is not an entry.
 EntryReader = Callable[[], Iterator[ReadEntry | None]]
@@ -55,7 +55,7 @@ class RunDifference:
 
     @property
     def has_same_plan(self) -> bool:
-        left, right = (text(run.opened.data, "wave_plan") if run.opened else None for run in (self.left, self.right))
+        left, right = (get_str(run.opened.data, "wave_plan") if run.opened else None for run in (self.left, self.right))
         return left == right
 
     @property
@@ -137,7 +137,7 @@ def _subject_of(entry: ReadEntry) -> str | None:
     if entry.kind == "run.opened":
         return None
     if entry.kind == "answer.given":
-        return f"output {text(entry.data, 'output')}"
+        return f"output {get_str(entry.data, 'output')}"
     return f"task {entry.task}" if entry.task is not None else "run"
 
 

@@ -11,7 +11,15 @@ from forum_runner.history.task_history import GateHistory, RecordedDecision, Tas
 from forum_runner.history.usage import UsageTotals
 from forum_runner.history.working_time import WorkingTime, elapsed_us
 from forum_runner.ledger.clock import parse_time
-from forum_runner.ledger.read_entry import MAINTENANCE_KINDS, SEAL, ReadEntry, amount, is_import, part, text
+from forum_runner.ledger.read_entry import (
+    MAINTENANCE_KINDS,
+    SEAL,
+    ReadEntry,
+    get_amount,
+    get_object,
+    get_str,
+    is_import,
+)
 from forum_runner.wave_plan.unit_id import task_of_unit
 
 # Kinds of entries that do not end a pause. User-defined kinds (`x-`) do not end one either.
@@ -70,7 +78,7 @@ class RunHistory:
     def status(self) -> str:
         """The status in the seal, or the state of a run without a seal."""
         if self.is_sealed and self.last is not None:
-            return text(self.last.data, "status") or "sealed"
+            return get_str(self.last.data, "status") or "sealed"
         if self.pause_reason is None:
             return "unfinished"
         return "interrupted" if self.pause_reason == "interrupted" else "paused"
@@ -90,7 +98,7 @@ class RunHistory:
 
     @property
     def redacted_digests(self) -> frozenset[str | None]:
-        return frozenset(text(entry.data, "digest") for entry in self.redactions)
+        return frozenset(get_str(entry.data, "digest") for entry in self.redactions)
 
     @property
     def elapsed_ms(self) -> int | None:
@@ -148,13 +156,13 @@ class RunHistory:
             case "run.opened":
                 self.opened = self.opened or entry
             case "run.paused":
-                self.pause_reason = text(entry.data, "reason") or "paused"
+                self.pause_reason = get_str(entry.data, "reason") or "paused"
             case "run.sealed":
                 self.seal = entry
             case "wave.opened":
-                self.wave = amount(entry.data, "wave")
+                self.wave = get_amount(entry.data, "wave")
             case "answer.given":
-                self.outputs[text(entry.data, "output") or ""] = part(entry.bodies, "value")
+                self.outputs[get_str(entry.data, "output") or ""] = get_object(entry.bodies, "value")
             case "budget.stopped" | "budget.exceeded":
                 self.budget.append(entry)
             case "body.redacted":
@@ -168,19 +176,19 @@ class RunHistory:
 
 
 def _route_decided(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    task.agent = text(entry.data, "agent")
+    task.agent = get_str(entry.data, "agent")
 
 
 def _task_expanded(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    task.instances = amount(entry.data, "instances")
+    task.instances = get_amount(entry.data, "instances")
     history.instances += task.instances
 
 
 def _task_started(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     task.attempts += 1
     history.attempts += 1
-    task.agent, task.tier = text(entry.data, "agent"), text(entry.data, "tier")
-    task.adapter = text(entry.data, "adapter")
+    task.agent, task.tier = get_str(entry.data, "agent"), get_str(entry.data, "tier")
+    task.adapter = get_str(entry.data, "adapter")
     _open_call(history, task, entry, calls=1)
 
 
@@ -189,7 +197,7 @@ def _verdict_asked(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> 
 
 
 def _open_call(history: RunHistory, task: TaskHistory, entry: ReadEntry, calls: int) -> None:
-    task.reserved = part(entry.data, "reserved")
+    task.reserved = get_object(entry.data, "reserved")
     task.usage.calls += calls
     history.usage.calls += calls
 
@@ -201,15 +209,15 @@ def _close_call(history: RunHistory, task: TaskHistory, used: Mapping[str, Any])
 
 
 def _task_finished(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    _close_call(history, task, part(entry.data, "usage"))
+    _close_call(history, task, get_object(entry.data, "usage"))
     task.failure = None if entry.data.get("status") == "ok" else entry
     if "output" in entry.bodies:
-        task.output = part(entry.bodies, "output")
+        task.output = get_object(entry.bodies, "output")
 
 
 def _verdict_given(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    _close_call(history, task, part(entry.data, "usage"))
-    verdict = text(entry.data, "verdict") or "none"
+    _close_call(history, task, get_object(entry.data, "usage"))
+    verdict = get_str(entry.data, "verdict") or "none"
     task.verdicts[verdict] += 1
     task.failure = None if verdict == "pass" else entry
 
@@ -223,17 +231,17 @@ def _call_lost(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None
 
 
 def _task_reused(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    task.reused_from = text(entry.data, "run") or ""
-    task.output = part(entry.bodies, "output")
+    task.reused_from = get_str(entry.data, "run") or ""
+    task.output = get_object(entry.bodies, "output")
 
 
 def _task_ended(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     counts = history.instance_end_states if task.is_instance else history.end_states
     if task.end_state is not None:
         counts[task.end_state] -= 1
-    task.end_state = text(entry.data, "state") or "ended"
+    task.end_state = get_str(entry.data, "state") or "ended"
     counts[task.end_state] += 1
-    task.reason = text(entry.data, "reason")
+    task.reason = get_str(entry.data, "reason")
     task.latest = None
     history.open_tasks.pop(task.id, None)
     if "detail" in entry.bodies:
@@ -241,8 +249,8 @@ def _task_ended(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> Non
 
 
 def _context_cut(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    kept_bytes, total_bytes = amount(entry.data, "kept_bytes"), amount(entry.data, "bytes")
-    task.truncated += (TruncatedInput(text(entry.data, "as") or "?", kept_bytes, total_bytes),)
+    kept_bytes, total_bytes = get_amount(entry.data, "kept_bytes"), get_amount(entry.data, "bytes")
+    task.truncated += (TruncatedInput(get_str(entry.data, "as") or "?", kept_bytes, total_bytes),)
 
 
 def _gate_opened(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
@@ -252,17 +260,17 @@ def _gate_opened(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
 def _gate_decided(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     task.gate = task.gate or GateHistory()
     task.gate.decision = RecordedDecision(
-        text(entry.data, "decision") or "decided",
-        text(entry.data, "by"),
+        get_str(entry.data, "decision") or "decided",
+        get_str(entry.data, "by"),
         entry.actor,
         entry.data.get("authenticated") is True,
         "edited" in entry.bodies,
-        part(entry.bodies, "reason") or None,
+        get_object(entry.bodies, "reason") or None,
     )
 
 
 def _escalation_raised(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    task.escalations += ((text(entry.data, "from") or "", text(entry.data, "to") or ""),)
+    task.escalations += ((get_str(entry.data, "from") or "", get_str(entry.data, "to") or ""),)
 
 
 _TASK_STEPS: dict[str, Callable[[RunHistory, TaskHistory, ReadEntry], None]] = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forum_runner.ledger.read_entry import amount
+from forum_runner.ledger.read_entry import get_amount
 
 
 @dataclass(slots=True)
@@ -25,9 +25,9 @@ class UsageTotals:
 
     def charge(self, usage: Mapping[str, Any]) -> None:
         """Adds the usage or the reservation of a call, as an entry records it. Calls are counted when they start."""
-        self.input_tokens += amount(usage, "input_tokens")
-        self.cached_input_tokens += amount(usage, "cached_input_tokens")
-        self.output_tokens += amount(usage, "output_tokens")
-        self.micro_usd += amount(usage, "micro_usd")
-        self.output_bytes += amount(usage, "output_bytes")
-        self.wall_ms += amount(usage, "wall_ms")
+        self.input_tokens += get_amount(usage, "input_tokens")
+        self.cached_input_tokens += get_amount(usage, "cached_input_tokens")
+        self.output_tokens += get_amount(usage, "output_tokens")
+        self.micro_usd += get_amount(usage, "micro_usd")
+        self.output_bytes += get_amount(usage, "output_bytes")
+        self.wall_ms += get_amount(usage, "wall_ms")

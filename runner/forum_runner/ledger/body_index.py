@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from forum_runner.ledger.entries import AnyEntry, BodyRedacted
 
 _SIZE_BITS = 54
-BROKEN_RULES = {
-    "L303": "a body has a different size or salting than in an earlier entry",
-    "L309": "the entry redacts an unknown body, or refers to a redacted one",
+RULE_MESSAGES = {
+    "L303": "a body's size or 'salted' flag differs from its first reference",
+    "L309": "the entry redacts a body that is unknown or already redacted, or refers to a redacted body",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class BodyUse:
+class FirstReference:
     """The first reference to a body."""
 
     seq: int
-    bytes: int
+    size: int
     is_salted: bool
 
 
@@ -42,24 +42,24 @@ class BodyIndex:
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._references)
 
-    def first_use(self, digest: bytes) -> BodyUse | None:
+    def first_reference(self, digest: bytes) -> FirstReference | None:
         packed = self._references.get(digest)
         if packed is None:
             return None
-        return BodyUse(packed >> (_SIZE_BITS + 1), packed >> 1 & (1 << _SIZE_BITS) - 1, bool(packed & 1))
+        return FirstReference(packed >> (_SIZE_BITS + 1), packed >> 1 & (1 << _SIZE_BITS) - 1, bool(packed & 1))
 
-    def sizes(self) -> Iterator[tuple[bytes, int, int]]:
-        """Each digest in order, with the size of its body, and 1 if the body is salted, else 0."""
+    def digests_with_sizes(self) -> Iterator[tuple[bytes, int, int]]:
+        """Each digest in order, with the size of its body and whether it is salted (1 or 0)."""
         mask = (1 << _SIZE_BITS) - 1
         for digest, packed in self._references.items():
             yield digest, packed >> 1 & mask, packed & 1
 
-    def observe(self, seq: int, entry: AnyEntry) -> list[str]:
+    def add(self, seq: int, entry: AnyEntry) -> list[str]:
         """Adds the bodies of an entry, and returns the codes of the rules that the entry breaks."""
         codes: list[str] = []
         references, redacted = self._references, self.redacted
-        redaction = bytes.fromhex(entry.data.digest) if isinstance(entry.data, BodyRedacted) else None
-        if redaction is not None and (redaction in redacted or redaction not in references):
+        redacted_digest = bytes.fromhex(entry.data.digest) if isinstance(entry.data, BodyRedacted) else None
+        if redacted_digest is not None and (redacted_digest in redacted or redacted_digest not in references):
             codes.append("L309")
         for body in entry.bodies.values():
             digest = bytes.fromhex(body.digest)
@@ -69,6 +69,6 @@ class BodyIndex:
                 codes.append("L303")
             if redacted and digest in redacted:
                 codes.append("L309")
-        if redaction is not None:
-            redacted.setdefault(redaction, seq)
+        if redacted_digest is not None:
+            redacted.setdefault(redacted_digest, seq)
         return codes

@@ -1,6 +1,6 @@
 """C2SP signed notes with Ed25519: a text, its signature lines, and the keys that sign and verify it.
 
-The format of keys and notes is the one of Go's golang.org/x/mod/sumdb/note.
+Keys and notes use the format of Go's golang.org/x/mod/sumdb/note.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from forum_runner.errors import ForumError
 KEY_BYTES = 32
 _ID_BYTES = 4
 _ED25519 = b"\x01"
-_PRIVATE = "PRIVATE+KEY+"
-_LINE_START = "\N{EM DASH} "
+_PRIVATE_KEY_PREFIX = "PRIVATE+KEY+"
+_SIGNATURE_PREFIX = "\N{EM DASH} "
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _KEY_ID = re.compile(r"[0-9a-f]{8}")
 _NAME = re.compile(r"[^\s+\x00-\x1f\ud800-\udfff]+")
@@ -28,7 +28,7 @@ class MalformedNoteError(ForumError):
 
 
 class MalformedKeyError(ForumError):
-    """The text is not a key. The message never repeats the text, which may be a secret."""
+    """The text is not a key, or a key name is invalid. The message never repeats the text, which may be a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Signature:
     value: bytes
 
     def line(self) -> str:
-        return f"{_LINE_START}{self.name} {_to_base64(self.key_id + self.value)}\n"
+        return f"{_SIGNATURE_PREFIX}{self.name} {_to_base64(self.key_id + self.value)}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Note:
         lines = "".join(signature.line() for signature in self.signatures)
         return f"{self.text}\n{lines}".encode() if lines else self.text.encode()
 
-    def signed_by(self, key: SignerKey) -> Note:
+    def with_signature(self, key: SignerKey) -> Note:
         return Note(self.text, (*self.signatures, key.sign(self.text)))
 
     def is_signed_by(self, key: VerifierKey) -> bool:
@@ -72,8 +72,8 @@ class VerifierKey:
 
     @classmethod
     def parse(cls, text: str) -> VerifierKey:
-        if text.startswith(_PRIVATE):
-            raise MalformedKeyError("it is a private key; give the public key")
+        if text.startswith(_PRIVATE_KEY_PREFIX):
+            raise MalformedKeyError("it is a private key; pass the public key")
         name, key_id, public = _split_key(text)
         key = cls(name, public)
         if key.id != key_id:
@@ -88,7 +88,7 @@ class VerifierKey:
         return hashlib.sha256(self.name.encode() + b"\n" + _ED25519 + self.public).digest()[:_ID_BYTES]
 
     def verifies(self, signature: bytes, text: str) -> bool:
-        """Whether this key signed the text."""
+        """Whether `signature` is a valid signature of `text` by this key."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -114,17 +114,17 @@ class SignerKey:
 
     @classmethod
     def parse(cls, text: str) -> SignerKey:
-        if not text.startswith(_PRIVATE):
+        if not text.startswith(_PRIVATE_KEY_PREFIX):
             _split_key(text)
-            raise MalformedKeyError("it is a public key; give the private key")
-        name, key_id, seed = _split_key(text.removeprefix(_PRIVATE))
+            raise MalformedKeyError("it is a public key; pass the private key")
+        name, key_id, seed = _split_key(text.removeprefix(_PRIVATE_KEY_PREFIX))
         key = cls(name, seed)
         if key.verifier().id != key_id:
             raise MalformedKeyError("its id does not match its name and key")
         return key
 
     def encode(self) -> str:
-        return f"{_PRIVATE}{self.name}+{self.verifier().id.hex()}+{_to_base64(_ED25519 + self.seed)}"
+        return f"{_PRIVATE_KEY_PREFIX}{self.name}+{self.verifier().id.hex()}+{_to_base64(_ED25519 + self.seed)}"
 
     def verifier(self) -> VerifierKey:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -139,7 +139,7 @@ class SignerKey:
 
 
 def read_note(data: bytes) -> Note:
-    """Parses a note with at least one signature. The last empty line separates the text from the signatures."""
+    """Parses a note with at least one signature. The last blank line separates the text from the signatures."""
     try:
         decoded = data.decode()
     except UnicodeDecodeError as error:
@@ -148,14 +148,14 @@ def read_note(data: bytes) -> Note:
         raise MalformedNoteError("it contains a control character")
     text, separator, lines = decoded.rpartition("\n\n")
     if not separator or not lines:
-        raise MalformedNoteError("it has no signature line after an empty line")
+        raise MalformedNoteError("it has no signatures (no blank line followed by signature lines)")
     if not lines.endswith("\n"):
         raise MalformedNoteError("its last line does not end with LF")
     return Note(f"{text}\n", tuple(_read_signature(line) for line in lines[:-1].split("\n")))
 
 
 def from_base64(text: str) -> bytes | None:
-    """Decodes standard base64. Returns None if the text is not the canonical encoding of the bytes."""
+    """Decodes standard base64. Returns None if the text is not valid, canonical base64."""
     try:
         data = base64.b64decode(text, validate=True)
     except ValueError:
@@ -164,15 +164,16 @@ def from_base64(text: str) -> bytes | None:
 
 
 def _read_signature(line: str) -> Signature:
-    name, _, encoded = line.removeprefix(_LINE_START).partition(" ")
+    name, _, encoded = line.removeprefix(_SIGNATURE_PREFIX).partition(" ")
     data = from_base64(encoded)
-    if not line.startswith(_LINE_START) or not _NAME.fullmatch(name) or data is None or len(data) <= _ID_BYTES:
-        raise MalformedNoteError("a signature line is not an em dash, a key name and base64 (key id and signature)")
+    if not line.startswith(_SIGNATURE_PREFIX) or not _NAME.fullmatch(name) or data is None or len(data) <= _ID_BYTES:
+        form = f"'{_SIGNATURE_PREFIX}NAME BASE64', where BASE64 encodes the key id and the signature"
+        raise MalformedNoteError(f"a signature line must have the form {form}")
     return Signature(name, data[:_ID_BYTES], data[_ID_BYTES:])
 
 
 def _split_key(text: str) -> tuple[str, bytes, bytes]:
-    """The name, the id and the 32 bytes of a key. Base64 may contain a plus sign, so it comes last."""
+    """The name, the id and the 32 bytes of a key. Splits at the first two plus signs: base64 may contain more."""
     name, _, rest = text.partition("+")
     key_id, _, encoded = rest.partition("+")
     data = from_base64(encoded)
@@ -186,7 +187,7 @@ def _split_key(text: str) -> tuple[str, bytes, bytes]:
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise MalformedKeyError("a key name cannot be empty, or contain whitespace, control characters or '+'")
+        raise MalformedKeyError("a key name cannot be empty or contain whitespace, control characters or '+'")
 
 
 def _to_base64(data: bytes) -> str:

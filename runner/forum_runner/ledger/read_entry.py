@@ -34,7 +34,7 @@ class ReadEntry:
 
     @property
     def task(self) -> str | None:
-        return text(self.data, "task")
+        return get_str(self.data, "task")
 
 
 def is_import(first: ReadEntry) -> bool:
@@ -58,25 +58,25 @@ def read_entry(line: bytes) -> ReadEntry | None:
     return entry if entry.seq >= 0 and set(map(type, entry.causes)) <= {int} else None
 
 
-def text(data: Mapping[str, Any], name: str) -> str | None:
-    """A text; None if it is missing or is not a text."""
+def get_str(data: Mapping[str, Any], name: str) -> str | None:
+    """A string member; None if it is missing or not a string."""
     value = data.get(name)
     return value if type(value) is str else None
 
 
-def amount(data: Mapping[str, Any], name: str) -> int:
+def get_amount(data: Mapping[str, Any], name: str) -> int:
     """An integer; 0 if it is missing, negative or not an integer."""
     value = data.get(name)
     return value if type(value) is int and value >= 0 else 0
 
 
-def part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def get_object(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """A nested object; empty if it is missing or not an object."""
     value = data.get(name)
     return value if type(value) is dict else {}
 
 
-def parts(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+def get_objects(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
     """The objects in a nested list; none if it is missing or not a list."""
     value = data.get(name)
     yield from (item for item in (value if type(value) is list else ()) if type(item) is dict)
@@ -85,8 +85,8 @@ def parts(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
 def body_reference(body: Mapping[str, Any]) -> BodyReference:
     """The reference to a body in an entry. Members that are missing or have the wrong type become 0 or empty."""
     return BodyReference(
-        bytes=amount(body, "bytes"),
-        digest=text(body, "digest") or "",
+        bytes=get_amount(body, "bytes"),
+        digest=get_str(body, "digest") or "",
         salted=True if "salted" in body else None,
-        type=text(body, "type") or "",
+        type=get_str(body, "type") or "",
     )

@@ -54,7 +54,7 @@ class LedgerDetector:
         """Whether the lines so far are enough to decide."""
         return self._bytes >= _HEAD_BYTES
 
-    def observe(self, line: bytes) -> None:
+    def add(self, line: bytes) -> None:
         if not self.is_finished:
             self._bytes += length_of(line) + 1
             self._missing = [member for member in self._missing if not member.search(line)]
@@ -73,14 +73,14 @@ def ledger_lines(lines: Iterable[bytes], source: LedgerSource) -> Iterator[bytes
         line = next(unread, None)
         if line is None:
             torn = lines.torn if isinstance(lines, Lines) else b""
-            detector.observe(torn)
+            detector.add(torn)
             if (first_lines or torn) and not detector.is_ledger:
                 raise NotALedgerError(source, _document_kind([*first_lines, torn]))
             break
         if detector.is_finished:
             raise NotALedgerError(source, _document_kind(first_lines))
         first_lines.append(line)
-        detector.observe(line)
+        detector.add(line)
     return chain(first_lines, unread)
 
 

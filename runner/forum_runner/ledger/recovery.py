@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import END
 from forum_runner.ledger.body import Salt
-from forum_runner.ledger.body_index import BROKEN_RULES, BodyIndex
+from forum_runner.ledger.body_index import RULE_MESSAGES, BodyIndex
 from forum_runner.ledger.clock import Clock
 from forum_runner.ledger.entries import AnyEntry, RunRepaired, RunSealed
 from forum_runner.ledger.files import LedgerFiles
@@ -78,8 +78,8 @@ class _Scan:
         state = self.state
         with (self.directory / LEDGER).open("rb") as stream:
             for seq, line, entry, leaf in checked_entries(Lines(stream), str(self.directory)):
-                for code in self.index.observe(seq, entry):
-                    raise DamagedLedgerError(str(self.directory), LedgerFinding(code, seq, BROKEN_RULES[code]))
+                for code in self.index.add(seq, entry):
+                    raise DamagedLedgerError(str(self.directory), LedgerFinding(code, seq, RULE_MESSAGES[code]))
                 self._apply(seq, entry)
                 if observe is not None:
                     observe(entry)
@@ -90,7 +90,7 @@ class _Scan:
             raise UsageError(f"the ledger in '{self.directory}' has no entries")
 
     def _apply(self, seq: int, entry: AnyEntry) -> None:
-        self.copies.observe(seq, entry)
+        self.copies.add(seq, entry)
         data = entry.data
         self.state.is_sealed = isinstance(data, RunSealed)
         if isinstance(data, RunSealed):

@@ -26,7 +26,7 @@ def find_body(directory: Path, seq: int, name: str) -> tuple[str, Copies]:
     with (directory / LEDGER).open("rb") as stream:
         for number, line in enumerate(Lines(stream)):
             entry = decode(line) or check_line(line)
-            copies.observe(number, entry)
+            copies.add(number, entry)
             if number == seq:
                 reference = entry.bodies.get(name)
                 if reference is None:

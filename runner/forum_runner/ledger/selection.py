@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from forum_runner.errors import UsageError
-from forum_runner.ledger.read_entry import ReadEntry, text
+from forum_runner.ledger.read_entry import ReadEntry, get_str
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.wave_plan.unit_id import is_unit_of
 
@@ -84,7 +84,7 @@ def check_tasks(tasks: tuple[str, ...], units: set[str], ledger: str) -> None:
 def task_of(entry: ReadEntry) -> str | None:
     """The task that an entry is about. An entry about the budget of a task has its id in `name`."""
     if entry.task is None and entry.data.get("scope") == "task":
-        return text(entry.data, "name")
+        return get_str(entry.data, "name")
     return entry.task
 
 

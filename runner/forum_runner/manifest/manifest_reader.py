@@ -56,7 +56,7 @@ class ManifestReader:
         manifest = self.manifests.by_reference(reference, "Plan", origin)
         return self.plan(manifest.value, manifest.origin) if manifest else None
 
-    def part(self, value: Mapping[str, Any], origin: Origin, kind_name: str, *, required: bool = False) -> Any:
+    def workflow_part(self, value: Mapping[str, Any], origin: Origin, kind_name: str, *, required: bool = False) -> Any:
         """The roster, policy, plan or script of a workflow: a path, an inline mapping or `default`.
 
         If the field is missing, the manifest of that kind in the same file is used, or else the default.

@@ -50,11 +50,11 @@ def read_workflow(reader: ManifestReader, value: Mapping[str, Any], origin: Orig
         origin=origin,
         name=metadata.get("name", ""),
         description=metadata.get("description"),
-        roster=reader.part(value, origin, "Roster"),
-        policy=reader.part(value, origin, "Policy"),
-        plan=reader.part(value, origin, "Plan", required=True),
+        roster=reader.workflow_part(value, origin, "Roster"),
+        policy=reader.workflow_part(value, origin, "Policy"),
+        plan=reader.workflow_part(value, origin, "Plan", required=True),
         inputs=_workflow_inputs(reader.bundle, value, origin.at("inputs")),
-        answers=reader.part(value, origin, "Script"),
+        answers=reader.workflow_part(value, origin, "Script"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Progress for programs: one JSON object per line, for each entry and each other event."""
+"""Progress for programs: one JSON object per line, for entries and for other events."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
 class JsonProgress(RunDisplay):
-    """Writes entries and events as JSON lines. Escapes non-ASCII characters, because a terminal may print the lines."""
+    """Writes entries and events as JSON lines. Escapes non-ASCII characters, as the lines may end up on a terminal."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(stream)
-        self._time = EntryClock(clock)
+        self._entry_clock = EntryClock(clock)
         self.has_written = False
 
     def event(self, name: str, _sentence: str = "", /, **facts: Any) -> None:
-        """Writes an event, whose kind is `progress.NAME`."""
+        """Writes an event with the kind `progress.NAME`. The sentence is for people and is not written."""
         self._write({"kind": f"progress.{name}", **facts})
 
-    def warned(self, report: Report) -> None:
+    def warnings(self, report: Report) -> None:
         for finding in report.findings:
             self.event("finding", finding=finding_document(finding))
 
     def opened(self, run: str, directory: Path, plan: WavePlan | None) -> None:
-        self._time.restart()
+        self._entry_clock.restart()
         tasks, waves = (len(plan.tasks), len(plan.waves)) if plan else (0, 0)
         self.event("opened", run=run, directory=str(directory), tasks=tasks, waves=waves)
 
-    def recalled(self, entries: Iterable[ObservedEntry]) -> None:
-        """Does not repeat the entries of earlier processes, which are in the ledger."""
+    def earlier_entries(self, entries: Iterable[ObservedEntry]) -> None:
+        """Sets the clock to the last of the entries. Does not write them: they are already in the ledger."""
         for _, at_us, _, _ in entries:
-            self._time.set(at_us)
+            self._entry_clock.set(at_us)
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
-        self._time.set(at_us)
+        self._entry_clock.set(at_us)
         self._write({"seq": seq, "at": format_time(at_us), "kind": kind, "data": data})
 
     def waiting(self, until_us: int, reason: str) -> None:
-        wait_ms = self._time.long_wait_ms(until_us, reason)
+        wait_ms = self._entry_clock.long_wait_ms(until_us, reason)
         if wait_ms is not None:
             self.event("waiting", until=format_time(until_us), wait_ms=wait_ms, why=reason)
 

@@ -19,32 +19,32 @@ class PlainProgress(RunDisplay):
     def __init__(self, stream: TextIO, *, color: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(stream, color=color)
         self._view = RunView()
-        self._time = EntryClock(clock)
+        self._entry_clock = EntryClock(clock)
 
     def opened(self, run: str, directory: Path, plan: WavePlan | None) -> None:
         self._view = RunView(run, directory, plan)
-        self._time.restart()
+        self._entry_clock.restart()
         self._write(self._view.opening_lines())
 
-    def recalled(self, entries: Iterable[ObservedEntry]) -> None:
+    def earlier_entries(self, entries: Iterable[ObservedEntry]) -> None:
         for entry in entries:
             self._view.apply(*entry)
-            self._time.set(entry[1])
+            self._entry_clock.set(entry[1])
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         lines = self._view.lines(*self._view.apply(seq, at_us, kind, data))
-        self._time.set(at_us)
+        self._entry_clock.set(at_us)
         if lines:
             state = data.get("state", data.get("status"))
             self._write(lines, STATE_COLORS.get(state) if self._color and isinstance(state, str) else None)
 
     def waiting(self, until_us: int, reason: str) -> None:
-        wait_ms = self._time.long_wait_ms(until_us, reason)
+        wait_ms = self._entry_clock.long_wait_ms(until_us, reason)
         if wait_ms is not None:
-            self._write([wait_text(wait_ms, reason)], at_us=self._time.now_us())
+            self._write([wait_text(wait_ms, reason)], at_us=self._entry_clock.now_us())
 
     def stopping(self) -> None:
-        self._write([STOPPING], at_us=self._time.now_us())
+        self._write([STOPPING], at_us=self._entry_clock.now_us())
 
     def _write(self, lines: Iterable[str], paint: str | None = None, at_us: int | None = None) -> None:
         """Writes lines with the active time of the run. `at_us` is the time of an event that is not an entry."""

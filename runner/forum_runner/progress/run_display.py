@@ -20,7 +20,7 @@ class RunDisplay(Observer):
         """Shows an event that is not an entry: a sentence for people, a name and facts for programs."""
         self._outlet.write(f"{sentence}\n")
 
-    def warned(self, report: Report) -> None:
+    def warnings(self, report: Report) -> None:
         self._outlet.write(render_text(report, color=self._color))
 
     def notice(self, sentence: str) -> None:

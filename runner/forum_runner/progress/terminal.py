@@ -44,7 +44,7 @@ class TerminalProgress(RunDisplay):
             markup=False,
             emoji=False,
         )
-        self._time = EntryClock(clock)
+        self._entry_clock = EntryClock(clock)
         self._auto_refresh = auto_refresh
         self._lock = Lock()
         self._live: Live | None = None
@@ -65,16 +65,16 @@ class TerminalProgress(RunDisplay):
         )
         self._live.start(refresh=True)
 
-    def recalled(self, entries: Iterable[ObservedEntry]) -> None:
+    def earlier_entries(self, entries: Iterable[ObservedEntry]) -> None:
         for entry in entries:
             with self._lock:
                 self._view.apply(*entry)
-                self._time.set(entry[1])
+                self._entry_clock.set(entry[1])
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         with self._lock:
             applied = self._view.apply(seq, at_us, kind, data)
-            self._time.set(at_us)
+            self._entry_clock.set(at_us)
             self._wait = None
             if kind in _EVENT_KINDS and _is_remarkable(data):
                 state = data.get("state")
@@ -103,14 +103,14 @@ class TerminalProgress(RunDisplay):
         self._view = RunView(run, directory, plan)
         self._events: deque[RecentEvent] = deque(maxlen=_MAX_EVENTS)
         self._wait = None
-        self._time.restart()
+        self._entry_clock.restart()
         self._is_closing = False
 
     def _frame(self) -> Group:
         size = self._console.size
         screen = Screen(size.width, size.height, self._console.options.ascii_only)
         with self._lock:
-            now_us = self._time.now_us()
+            now_us = self._entry_clock.now_us()
             if self._is_closing:
                 return Group(*closing_frame(self._view, now_us, screen))
             lines = frame(self._view, now_us, screen, self._events, self._wait_text(now_us))
@@ -121,7 +121,7 @@ class TerminalProgress(RunDisplay):
     def _wait_text(self, now_us: int) -> str | None:
         if self._wait is None or now_us >= self._wait[0]:
             return None
-        return wait_text(self._time.wait_ms(self._wait[0]), self._wait[1])
+        return wait_text(self._entry_clock.wait_ms(self._wait[0]), self._wait[1])
 
 
 def _is_remarkable(data: Mapping[str, Any]) -> bool:

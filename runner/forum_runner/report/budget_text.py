@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from forum_runner.history.usage import UsageTotals
-from forum_runner.ledger.read_entry import amount, text
+from forum_runner.ledger.read_entry import get_amount, get_str
 from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, duration, money
 
@@ -51,12 +51,12 @@ def usage_text(usage: Mapping[str, Any] | UsageTotals) -> str:
 
 def stop_text(data: Mapping[str, Any]) -> str:
     """Describes a `budget.stopped`: `budget of the run: 2,370 of 2,600 tokens used; the next call needs 293`."""
-    scope, name, resource = text(data, "scope") or "?", text(data, "name"), text(data, "amount") or "?"
+    scope, name, resource = get_str(data, "scope") or "?", get_str(data, "name"), get_str(data, "amount") or "?"
     owner = f"{clip(scope)} '{clip(name, 80)}'" if name is not None else clip(scope)
-    used = used_of_limit(resource, amount(data, "used"), amount(data, "limit"))
+    used = used_of_limit(resource, get_amount(data, "used"), get_amount(data, "limit"))
     # For time, `needed` is the call's timeout, and few calls take that long.
-    shows_needed = resource != "wall_ms" and amount(data, "needed") > 0
-    needed = f"; the next call needs {number_text(resource, amount(data, 'needed'))}" if shows_needed else ""
+    shows_needed = resource != "wall_ms" and get_amount(data, "needed") > 0
+    needed = f"; the next call needs {number_text(resource, get_amount(data, 'needed'))}" if shows_needed else ""
     return f"budget of the {owner}: {used} used{needed}"
 
 
@@ -67,6 +67,6 @@ def number_text(name: str, number: int) -> str:
 
 def excess_text(data: Mapping[str, Any]) -> str:
     """Describes a `budget.exceeded`: `attempt 2 used $0.0042, more than the $0.0040 reserved`."""
-    resource = text(data, "amount") or "?"
-    used, reserved = (amount_text(resource, amount(data, part)) for part in ("used", "reserved"))
-    return f"attempt {amount(data, 'attempt'):,} used {used}, more than the {reserved} reserved"
+    resource = get_str(data, "amount") or "?"
+    used, reserved = (amount_text(resource, get_amount(data, part)) for part in ("used", "reserved"))
+    return f"attempt {get_amount(data, 'attempt'):,} used {used}, more than the {reserved} reserved"

@@ -10,7 +10,7 @@ import orjson
 from forum_runner.history.difference import RunDifference, RunDivergence, comparable, is_salted
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
-from forum_runner.ledger.read_entry import part, text
+from forum_runner.ledger.read_entry import get_object, get_str
 from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, duration, money, short_digest
 from forum_runner.report.log_line import log_line
@@ -106,16 +106,16 @@ def _changed(subject: str, facts: Mapping[str, Callable[[T], str]], left: T, rig
 def _digest(body: Mapping[str, Any] | None) -> str:
     if body is None:
         return _ABSENT
-    return "salted" if is_salted(body) else short_digest(text(body, "digest") or "")
+    return "salted" if is_salted(body) else short_digest(get_str(body, "digest") or "")
 
 
 def _opening_fact(name: str) -> Callable[[RunHistory], str]:
-    return lambda history: text(history.opened.data, name) or _ABSENT if history.opened else _ABSENT
+    return lambda history: get_str(history.opened.data, name) or _ABSENT if history.opened else _ABSENT
 
 
 def _program(history: RunHistory) -> str:
-    implementation = part(history.opened.data, "implementation") if history.opened else {}
-    return f"{text(implementation, 'name')} {text(implementation, 'version')}" if implementation else _ABSENT
+    implementation = get_object(history.opened.data, "implementation") if history.opened else {}
+    return f"{get_str(implementation, 'name')} {get_str(implementation, 'version')}" if implementation else _ABSENT
 
 
 def _elapsed(history: RunHistory) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from forum_runner.history.task_history import TaskHistory
-from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
+from forum_runner.ledger.read_entry import ReadEntry, get_amount, get_object, get_objects, get_str
 from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, short_digest, time_text
 from forum_runner.report.budget_text import excess_text, stop_text, usage_text
@@ -38,10 +38,10 @@ class _EntryView:
         return self.entry.data
 
     def label(self, name: str, data: Mapping[str, Any] | None = None) -> str:
-        return clip(text(self.data if data is None else data, name) or "?", _MAX_LABEL)
+        return clip(get_str(self.data if data is None else data, name) or "?", _MAX_LABEL)
 
     def number(self, name: str) -> int:
-        return amount(self.data, name)
+        return get_amount(self.data, name)
 
     @property
     def attempt(self) -> str:
@@ -57,7 +57,7 @@ class _EntryView:
     def judge(self) -> str:
         """The name of the agent (for a verdict, only the plan has it); otherwise `a command` or `a schema`."""
         checks, number = self._checks, self.number("check")
-        name = text(self.data, "agent") or (checks[number].agent if number < len(checks) else None)
+        name = get_str(self.data, "agent") or (checks[number].agent if number < len(checks) else None)
         if name is not None:
             return clip(name, _MAX_LABEL)
         return f"{'an' if self.data.get('by') == 'agent' else 'a'} {self.label('by')}"
@@ -69,16 +69,16 @@ class _EntryView:
 
     @property
     def implementation(self) -> str:
-        implementation = part(self.data, "implementation")
+        implementation = get_object(self.data, "implementation")
         return f"{self.label('name', implementation)} {self.label('version', implementation)}"
 
     def body(self, name: str) -> str:
         """The size and digest of a body: ` (312 bytes, d29a1c0a1f2a)`, or nothing if the entry has no such body."""
-        body = part(self.entry.bodies, name)
+        body = get_object(self.entry.bodies, name)
         if not body:
             return ""
         salted = "salted, " if body.get("salted") is True else ""
-        return f" ({counted(amount(body, 'bytes'), 'byte')}, {salted}{short_digest(text(body, 'digest') or '')})"
+        return f" ({counted(get_amount(body, 'bytes'), 'byte')}, {salted}{short_digest(get_str(body, 'digest') or '')})"
 
 
 def entry_text(entry: ReadEntry, task: TaskHistory | None = None, context: RunContext | None = None) -> str:
@@ -97,40 +97,42 @@ def agent_text(agent: str | None, adapter: str | None, tier: str | None) -> str:
 
 def failure_text(entry: ReadEntry) -> str:
     """The kind of a failure: `timeout`, `exit_status (exit 3)`, `check 2 failed`, `lost`."""
-    error = text(entry.data, "error")
+    error = get_str(entry.data, "error")
     if entry.kind.startswith("verdict."):
-        verdict = "lost" if entry.kind == "verdict.lost" else text(entry.data, "verdict") or "?"
+        verdict = "lost" if entry.kind == "verdict.lost" else get_str(entry.data, "verdict") or "?"
         outcome = error or {"fail": "failed"}.get(verdict, verdict)
-        return f"check {amount(entry.data, 'check') + 1:,} {clip(outcome)}"
+        return f"check {get_amount(entry.data, 'check') + 1:,} {clip(outcome)}"
     if entry.kind == "task.lost":
         return "lost"
     if entry.kind == "task.ended":
-        return clip(text(entry.data, "reason") or "?")
+        return clip(get_str(entry.data, "reason") or "?")
     status = entry.data.get("exit_status")
     exit_text = f" (exit {status})" if type(status) is int and status else ""
-    return clip(error or text(entry.data, "status") or "?") + exit_text
+    return clip(error or get_str(entry.data, "status") or "?") + exit_text
 
 
 def _run_opened(view: _EntryView) -> str:
-    plan, imported = text(view.data, "wave_plan"), part(view.data, "imported")
-    origin = text(part(view.data, "from"), "run")
+    plan, imported = get_str(view.data, "wave_plan"), get_object(view.data, "imported")
+    origin = get_str(get_object(view.data, "from"), "run")
     plan_text = f"plan {short_digest(plan)}" if plan else "no plan"
     words = [f"opened by {view.implementation}", f"mode {view.label('mode')}", plan_text]
     if imported:
-        records = counted(amount(imported, "records"), "record")
+        records = counted(get_amount(imported, "records"), "record")
         words.append(f"{records} from {view.label('format', imported)} (hashes: {view.label('check', imported)})")
     return _comma_separated(*words, f"from run {origin}" if origin else "")
 
 
 def _run_repaired(view: _EntryView) -> str:
-    torn = [f"{amount(item, 'bytes'):,} bytes of {text(item, 'file')}" for item in parts(view.data, "torn")]
+    torn = [
+        f"{get_amount(item, 'bytes'):,} bytes of {get_str(item, 'file')}" for item in get_objects(view.data, "torn")
+    ]
     return f"repaired: set aside {', '.join(torn)}"
 
 
 def _run_sealed(view: _EntryView) -> str:
-    counts, totals = part(view.data, "counts"), part(view.data, "totals")
-    tasks = ", ".join(f"{amount(counts, state):,} {state}" for state in counts if amount(counts, state))
-    calls = amount(totals, "calls")
+    counts, totals = get_object(view.data, "counts"), get_object(view.data, "totals")
+    tasks = ", ".join(f"{get_amount(counts, state):,} {state}" for state in counts if get_amount(counts, state))
+    calls = get_amount(totals, "calls")
     finished = f"finished: {view.label('status')}{f' ({tasks})' if tasks else ''}"
     return _comma_separated(finished, counted(calls, "call") if calls else "", usage_text(totals))
 
@@ -142,7 +144,7 @@ def _wave_opened(view: _EntryView) -> str:
 
 
 def _task_started(view: _EntryView) -> str:
-    who = agent_text(text(view.data, "agent"), text(view.data, "adapter"), text(view.data, "tier"))
+    who = agent_text(get_str(view.data, "agent"), get_str(view.data, "adapter"), get_str(view.data, "tier"))
     failure = view.task.failure if view.task is not None and view.number("attempt") > 1 else None
     retry = f"retry after: {failure_text(failure)}" if failure is not None else ""
     return _comma_separated(f"{view.attempt} by {who}", retry)
@@ -151,7 +153,7 @@ def _task_started(view: _EntryView) -> str:
 def _task_finished(view: _EntryView) -> str:
     outcome = f"error {failure_text(view.entry)}" if "error" in view.data else view.label("status")
     estimated = " (not measured)" if view.data.get("measured") is False else ""
-    return _comma_separated(f"{view.attempt}: {outcome}", usage_text(part(view.data, "usage"))) + estimated
+    return _comma_separated(f"{view.attempt}: {outcome}", usage_text(get_object(view.data, "usage"))) + estimated
 
 
 def _task_reused(view: _EntryView) -> str:
@@ -173,7 +175,7 @@ def _context_cut(view: _EntryView) -> str:
 
 
 def _gate_opened(view: _EntryView) -> str:
-    planned, deadline = view.context.planned_task(view.entry.task), text(view.data, "deadline")
+    planned, deadline = view.context.planned_task(view.entry.task), get_str(view.data, "deadline")
     gate = planned.gate if planned is not None else None
     then = f", then {gate.on_deadline}" if gate is not None else ""
     until = f" until {time_text(deadline)}{then}" if deadline else ""
@@ -191,14 +193,14 @@ def _gate_decided(view: _EntryView) -> str:
 
 
 def _verdict_given(view: _EntryView) -> str:
-    error = text(view.data, "error")
+    error = get_str(view.data, "error")
     verdict = f"no verdict ({error})" if view.data.get("verdict") == "none" else view.label("verdict")
-    return _comma_separated(f"{view.check} by {view.judge}: {verdict}", usage_text(part(view.data, "usage")))
+    return _comma_separated(f"{view.check} by {view.judge}: {verdict}", usage_text(get_object(view.data, "usage")))
 
 
 def _imported_record(view: _EntryView) -> str:
     """The time, actor and subject of an imported record. Each source has its own names for them."""
-    at, fault = text(view.data, "time"), text(view.data, "fault")
+    at, fault = get_str(view.data, "time"), get_str(view.data, "fault")
     actor, subject = _first_text(view.data, _ACTOR_NAMES), _first_text(view.data, _SUBJECT_NAMES)
     words = [f"at {time_text(at)}" if at else "", actor, subject, "error" if view.data.get("status") == "error" else ""]
     record = " ".join(word for word in [*words, f"({fault})" if fault else ""] if word)
@@ -206,7 +208,7 @@ def _imported_record(view: _EntryView) -> str:
 
 
 def _first_text(data: Mapping[str, Any], names: Sequence[str]) -> str:
-    return next((found for name in names if (found := text(data, name))), "")
+    return next((found for name in names if (found := get_str(data, name))), "")
 
 
 def _comma_separated(*words: str) -> str:

@@ -11,7 +11,7 @@ import orjson
 
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.body_reader import BodyReader
-from forum_runner.ledger.read_entry import body_reference, part, text
+from forum_runner.ledger.read_entry import body_reference, get_object, get_str
 from forum_runner.report.amounts import clip
 from forum_runner.report.recorded_text import TextReader
 from forum_runner.report.run_context import RunContext
@@ -43,17 +43,17 @@ def read_pending_gates(directory: Path, history: RunHistory, context: RunContext
     gates = []
     with TextReader(directory) as reader:
         for opened in sorted((entry for entry in openings if entry is not None), key=lambda entry: entry.seq):
-            body, deadline = part(opened.bodies, "displayed"), text(opened.data, "deadline")
+            body, deadline = get_object(opened.bodies, "displayed"), get_str(opened.data, "deadline")
             planned = context.planned_task(opened.task)
             rule = planned.gate if planned is not None else None
             displayed, is_sensitive = _displayed(reader.archive(), body), "salted" in body
-            question = None if is_sensitive or displayed is None else text(displayed, "question")
+            question = None if is_sensitive or displayed is None else get_str(displayed, "question")
             planned_question = context.question_of(rule) if rule is not None else ""
             gates.append(
                 PendingGate(
                     str(opened.task),
                     opened.seq,
-                    text(body, "digest") or "",
+                    get_str(body, "digest") or "",
                     planned_question if question is None else clip(" ".join(question.split())),
                     deadline,
                     rule.on_deadline if rule is not None and deadline is not None else None,
@@ -65,7 +65,7 @@ def read_pending_gates(directory: Path, history: RunHistory, context: RunContext
 
 
 def _displayed(archive: BodyReader | None, body: Mapping[str, Any]) -> dict[str, Any] | None:
-    if archive is None or text(body, "digest") is None:
+    if archive is None or get_str(body, "digest") is None:
         return None
     try:
         displayed = orjson.loads(archive.read(body_reference(body)) or b"null")

@@ -13,7 +13,7 @@ from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.archive import REDACTED
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import BODIES
-from forum_runner.ledger.read_entry import ReadEntry, body_reference, part, text
+from forum_runner.ledger.read_entry import ReadEntry, body_reference, get_object, get_str
 from forum_runner.report.amounts import clip
 
 _MAX_BYTES = 1_000_000
@@ -60,12 +60,12 @@ class TextReader:
 
     def reason_of(self, entry: ReadEntry) -> RecordedText | None:
         """The reason of a decision; None for other entries and for decisions without a reason."""
-        body = part(entry.bodies, "reason") if entry.kind == "gate.decided" else {}
+        body = get_object(entry.bodies, "reason") if entry.kind == "gate.decided" else {}
         return self.read(body) if body else None
 
     def read(self, body: Mapping[str, Any], redacted: Collection[str | None] = ()) -> RecordedText:
         """Reads the text of a body. `redacted` has digests of redacted bodies, whose bytes may still exist briefly."""
-        digest, archive = text(body, "digest"), self.archive()
+        digest, archive = get_str(body, "digest"), self.archive()
         if digest in redacted:
             return RecordedText(TextState.REDACTED)
         if digest is None or archive is None:

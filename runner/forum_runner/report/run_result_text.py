@@ -8,7 +8,7 @@ from pathlib import Path
 from forum_runner.finding import visible
 from forum_runner.ledger.body import JSON, copy_name
 from forum_runner.ledger.layout import OUTPUTS
-from forum_runner.ledger.read_entry import amount, text
+from forum_runner.ledger.read_entry import get_amount, get_str
 from forum_runner.manifest.units import counted
 from forum_runner.report import join_lines
 from forum_runner.report.amounts import clip, duration, time_text
@@ -73,7 +73,7 @@ def spent_text(result: RunResult) -> str:
     for name in RESOURCES:
         used = result.history.active_ms if name == "wall_ms" else used_amount(usage, name)
         if name in limits:
-            words.append(used_of_limit(name, used, amount(limits, name)))
+            words.append(used_of_limit(name, used, get_amount(limits, name)))
         elif name in ("calls", "tokens") or (name == "micro_usd" and used):
             words.append(amount_text(name, used))
     return ", ".join([*words, f"{duration(usage.wall_ms)} total call time"])
@@ -93,11 +93,11 @@ def output_names(result: RunResult) -> list[str]:
 
 
 def output_path(result: RunResult, name: str) -> Path:
-    return result.directory / OUTPUTS / copy_name(name, text(result.history.outputs[name], "type") or "")
+    return result.directory / OUTPUTS / copy_name(name, get_str(result.history.outputs[name], "type") or "")
 
 
 def is_redacted(result: RunResult, name: str) -> bool:
-    return text(result.history.outputs[name], "digest") in result.history.redacted_digests
+    return get_str(result.history.outputs[name], "digest") in result.history.redacted_digests
 
 
 def _output(result: RunResult, name: str) -> Iterator[str]:
@@ -108,10 +108,10 @@ def _output(result: RunResult, name: str) -> Iterator[str]:
         yield f"{clip(name)}: redacted"
     else:
         path = output_path(result, name)
-        yield f"{clip(name)}: {visible(str(path))} ({counted(amount(body, 'bytes'), 'byte')})"
+        yield f"{clip(name)}: {visible(str(path))} ({counted(get_amount(body, 'bytes'), 'byte')})"
         # A salted body is sensitive, so a log must not repeat it.
         if "salted" not in body:
-            yield from (f"  {line}" for line in _preview(path, text(body, "type") or "", amount(body, "bytes")))
+            yield from (f"  {line}" for line in _preview(path, get_str(body, "type") or "", get_amount(body, "bytes")))
 
 
 def _preview(path: Path, type_: str, size: int) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import RecordedDecision, TaskHistory
 from forum_runner.history.usage import UsageTotals
-from forum_runner.ledger.read_entry import ReadEntry, text
+from forum_runner.ledger.read_entry import ReadEntry, get_str
 from forum_runner.report.recorded_text import RecordedText
 from forum_runner.report.summary_text import end_text
 
@@ -19,7 +19,7 @@ def summary_document(history: RunHistory, reasons: Mapping[str, RecordedText] | 
     opened, first, last = history.opened, history.first, history.end
     return {
         "run": first.run if first else None,
-        "plan": text(opened.data, "wave_plan") if opened else None,
+        "plan": get_str(opened.data, "wave_plan") if opened else None,
         "opened": dict(opened.data) if opened else None,
         "first_at": first.at if first else None,
         "last_at": last.at if last else None,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
-from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
+from forum_runner.ledger.read_entry import ReadEntry, get_amount, get_object, get_objects, get_str
 from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, duration, money, time_text
 from forum_runner.report.entry_text import EDITED, entry_text
@@ -82,10 +82,13 @@ def _header(history: RunHistory, color: bool) -> Iterator[str]:
     if first is not None:
         yield f"run       {clip(first.run)}"
     if opened is not None:
-        implementation, origin = part(opened.data, "implementation"), text(part(opened.data, "from"), "run")
-        program = f"{text(implementation, 'name') or '?'} {text(implementation, 'version') or '?'}"
-        yield f"plan      {clip(text(opened.data, 'wave_plan') or 'none')}"
-        yield f"mode      {clip(text(opened.data, 'mode') or '?')}, by {clip(program)}"
+        implementation, origin = (
+            get_object(opened.data, "implementation"),
+            get_str(get_object(opened.data, "from"), "run"),
+        )
+        program = f"{get_str(implementation, 'name') or '?'} {get_str(implementation, 'version') or '?'}"
+        yield f"plan      {clip(get_str(opened.data, 'wave_plan') or 'none')}"
+        yield f"mode      {clip(get_str(opened.data, 'mode') or '?')}, by {clip(program)}"
         if origin is not None:
             yield f"from      {clip(origin)}"
         yield from _imported(opened)
@@ -115,13 +118,13 @@ def _spent(history: RunHistory) -> str:
 
 
 def _imported(opened: ReadEntry) -> Iterator[str]:
-    imported = part(opened.data, "imported")
-    for file in parts(imported, "files"):
-        name, digest = text(file, "name") or "?", text(file, "digest") or "?"
-        yield f"source    {clip(name, 80)}, {counted(amount(file, 'bytes'), 'byte')}, {clip(digest)}"
+    imported = get_object(opened.data, "imported")
+    for file in get_objects(imported, "files"):
+        name, digest = get_str(file, "name") or "?", get_str(file, "digest") or "?"
+        yield f"source    {clip(name, 80)}, {counted(get_amount(file, 'bytes'), 'byte')}, {clip(digest)}"
     if imported:
-        format_, check = text(imported, "format") or "?", text(imported, "check") or "?"
-        records = counted(amount(imported, "records"), "record")
+        format_, check = get_str(imported, "format") or "?", get_str(imported, "check") or "?"
+        records = counted(get_amount(imported, "records"), "record")
         origin = f"{records} of {clip(format_)} (its own hashes: {clip(check)})"
         yield f"imported  {origin}; only as trustworthy as its source"
 
@@ -161,8 +164,8 @@ def _gate(task: TaskHistory, reasons: Mapping[str, RecordedText]) -> Iterator[st
 
 def _outputs(history: RunHistory) -> Iterator[str]:
     for name, body in history.outputs.items():
-        digest = text(body, "digest")
-        words = [f"{name}:", digest or "", counted(amount(body, "bytes"), "byte"), text(body, "type") or ""]
+        digest = get_str(body, "digest")
+        words = [f"{name}:", digest or "", counted(get_amount(body, "bytes"), "byte"), get_str(body, "type") or ""]
         words += ["salted"] if body.get("salted") is True else []
         words += ["redacted"] if digest in history.redacted_digests else []
         yield clip(" ".join(filter(None, words)), _MAX_OUTPUT_LINE)

@@ -58,9 +58,9 @@ class StateRestorer:
         self._reader = BodyReader(self._stream)
         self._checker = SemanticsChecker(plan, self._reader)
 
-    def observe(self, entry: AnyEntry) -> None:
+    def apply(self, entry: AnyEntry) -> None:
         try:
-            self._checker.observe(entry)
+            self._checker.check(entry)
         except Violation as violation:
             raise DamagedLedgerError(self._name, violation.at(entry.seq)) from violation
         bodies = {name: RecordedBody(body, self._reader) for name, body in entry.bodies.items()}

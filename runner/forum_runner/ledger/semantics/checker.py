@@ -62,7 +62,7 @@ class SemanticsChecker:
     def __init__(self, plan: WavePlan, bodies: BodyReader) -> None:
         self._run = CheckedRun(plan, bodies)
 
-    def observe(self, entry: Entry[Any]) -> None:
+    def check(self, entry: Entry[Any]) -> None:
         """Applies an entry to the run. Raises a Violation if no run of the plan can have it at this point."""
         kind = entry.kind
         if self._run.is_paused and kind not in _ALLOWED_WHILE_PAUSED and not kind.startswith(USER_PREFIX):

@@ -22,7 +22,7 @@ from forum_runner.ledger.archive import (
     header,
     padding,
 )
-from forum_runner.ledger.body_index import BodyIndex, BodyUse
+from forum_runner.ledger.body_index import BodyIndex, FirstReference
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.verification.report import LedgerFindings
 
@@ -54,7 +54,7 @@ def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_s
         archive = Archive(stream)
         comparison = _Comparison(index, findings)
         for member in archive.members():
-            comparison.observe(member)
+            comparison.compare(member)
     if archive.is_torn and not comparison.is_complete:
         raise UnreadableArchive(f"{BODIES} is not a ustar archive from byte {archive.end} on")
     comparison.finish()
@@ -71,7 +71,7 @@ def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> b
     if index.redacted:
         return False
     read = stream.read
-    for digest, size, is_salted in index.sizes():
+    for digest, size, is_salted in index.digests_with_sizes():
         name = f"{SALTED if is_salted else PLAIN}/{digest.hex()}".encode()
         length = size + SALT_BYTES if is_salted else size
         if length > _BUFFER_BYTES or read(BLOCK) != header(name, length):
@@ -110,9 +110,9 @@ class _Comparison:
     def is_complete(self) -> bool:
         return (self._in_order if self._found is None else len(self._found)) == len(self._index)
 
-    def observe(self, member: Member) -> None:
+    def compare(self, member: Member) -> None:
         digest = _digest_in_name(member)
-        first = self._index.first_use(digest) if digest is not None else None
+        first = self._index.first_reference(digest) if digest is not None else None
         if digest is None or first is None:
             self.unreferenced.append(member.name)
             return
@@ -136,9 +136,9 @@ class _Comparison:
         self._found[digest] = None
         return True
 
-    def _check(self, member: Member, digest: bytes, first: BodyUse) -> None:
+    def _check(self, member: Member, digest: bytes, first: FirstReference) -> None:
         name, is_redacted = member.named_digest, digest in self._index.redacted
-        size = first.bytes + (SALT_BYTES if first.is_salted else 0)
+        size = first.size + (SALT_BYTES if first.is_salted else 0)
         if member.folder == REDACTED:
             if not is_redacted:
                 self._held.add("L307", first.seq, f"body {name} is redacted, but no entry records it")
@@ -160,7 +160,7 @@ class _Comparison:
                 self._found if self._found is not None else dict.fromkeys(islice(self._index, self._in_order))
             )
             for digest in self._index:
-                first = self._index.first_use(digest)
+                first = self._index.first_reference(digest)
                 if digest not in found_digests and first is not None:
                     self._held.add("L302", first.seq, f"body {digest.hex()} is missing from {BODIES}")
         self._findings.extend(self._held)
@@ -171,7 +171,7 @@ class _Comparison:
         if self._repeated is not None:
             self._findings.add("L305", None, f"{BODIES} has body {self._repeated} twice")
         for expected, actual in zip(self._index, self._found or (), strict=False):
-            first = self._index.first_use(actual)
+            first = self._index.first_reference(actual)
             if expected != actual and first is not None:
                 self._findings.add("L305", first.seq, f"body {actual.hex()} is out of order in {BODIES}")
                 return

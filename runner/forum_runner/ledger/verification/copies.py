@@ -24,7 +24,7 @@ class Copies:
         self._copies: dict[str, tuple[int, BodyReference]] = {}
         self._file_of: dict[str, str] = {}
 
-    def observe(self, seq: int, entry: AnyEntry) -> None:
+    def add(self, seq: int, entry: AnyEntry) -> None:
         data, bodies = entry.data, entry.bodies
         if isinstance(data, AnswerGiven):
             output = data.output
@@ -54,7 +54,7 @@ class Copies:
                 if is_sealed and digest not in index.redacted:
                     findings.add("L308", seq, f"{file} is missing")
             elif digest in index.redacted:
-                first = index.first_use(digest)
+                first = index.first_reference(digest)
                 first_seq = first.seq if first is not None else seq
                 findings.add("L306", first_seq, f"{file} still contains a body that is redacted")
             elif not _is_copy(path, body, bodies):

@@ -39,7 +39,7 @@ class SealChecker:
         self.sizes = {item.checkpoint.size for item in expected}
         self._roots: dict[int, bytes] = {0: self.tree.root()}
 
-    def observe(self, seq: int, entry: AnyEntry, findings: LedgerFindings) -> None:
+    def check(self, seq: int, entry: AnyEntry, findings: LedgerFindings) -> None:
         """Checks a seal, a redaction or an entry after a seal. Call it before the line is added to the tree."""
         data = entry.data
         self.is_sealed = isinstance(data, RunSealed)

@@ -18,24 +18,24 @@ class SemanticsLevel:
     def __init__(self, findings: LedgerFindings, reasons: dict[int, str]) -> None:
         self._findings = findings
         self._reasons = reasons
-        self._observe: Callable[[AnyEntry], None] | None = None
+        self._check: Callable[[AnyEntry], None] | None = None
 
     def start(self, bodies: BodyReader) -> None:
         """Checks the entries that follow. The first one names the wave plan, which is read from `bodies`."""
-        self._observe = partial(self._open, bodies)
+        self._check = partial(self._open, bodies)
 
     def skip(self, reason: str) -> None:
         self._reasons.setdefault(_LEVEL, reason)
-        self._observe = None
+        self._check = None
 
-    def observe(self, seq: int, entry: AnyEntry) -> None:
-        if self._observe is None:
+    def check(self, seq: int, entry: AnyEntry) -> None:
+        if self._check is None:
             return
         try:
-            self._observe(entry)
+            self._check(entry)
         except Violation as violation:
             self._findings.add(violation.code, seq, str(violation))
-            self._observe = None
+            self._check = None
 
     def _open(self, bodies: BodyReader, entry: AnyEntry) -> None:
         # Imported on first use: a ledger without a plan, or without its bodies, does not need these modules.
@@ -49,4 +49,4 @@ class SemanticsLevel:
         if data is None:
             self.skip("the wave plan is redacted, missing or wrong")
             return
-        self._observe = SemanticsChecker(read_checked_plan(data, entry.data), bodies).observe
+        self._check = SemanticsChecker(read_checked_plan(data, entry.data), bodies).check

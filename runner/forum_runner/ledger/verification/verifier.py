@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from forum_runner.ledger.body_index import BROKEN_RULES, BodyIndex
+from forum_runner.ledger.body_index import RULE_MESSAGES, BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.checkpoint import open_checkpoint, read_checkpoint_file
 from forum_runner.ledger.entries import AFTER_A_SEAL, AnyEntry
@@ -134,7 +134,7 @@ class _Verification:
             else:
                 check_chain(seq, entry, head)
                 if seals.is_sealed or entry.kind in AFTER_A_SEAL:
-                    seals.observe(seq, entry, self._higher_findings[5])
+                    seals.check(seq, entry, self._higher_findings[5])
                 if checks_higher:
                     self._check_higher(seq, entry)
             add(leaf)
@@ -149,20 +149,20 @@ class _Verification:
             return check_line(line)
         except Violation as violation:
             self._line_findings.add(violation.code, seq, str(violation))
-            self._detector.observe(line)
+            self._detector.add(line)
             return None
 
     def _check_higher(self, seq: int, entry: AnyEntry) -> None:
         """Checks an entry at levels 3 and 4, if they are requested."""
         if self._keeps_index:
-            self._copies.observe(seq, entry)
-            for code in self._index.observe(seq, entry):
-                self._higher_findings[3].add(code, seq, BROKEN_RULES[code])
-        self._semantics.observe(seq, entry)
+            self._copies.add(seq, entry)
+            for code in self._index.add(seq, entry):
+                self._higher_findings[3].add(code, seq, RULE_MESSAGES[code])
+        self._semantics.check(seq, entry)
 
     def _finish(self, lines: Lines, bodies: BinaryIO | None) -> None:
         if self._chain.run is None and (self._entries or lines.torn):
-            self._detector.observe(lines.torn)
+            self._detector.add(lines.torn)
             self._is_ledger = self._detector.is_ledger
         if self._line_findings.codes:
             failed = "1" if self._line_findings.has(1) else "2"

@@ -13,7 +13,7 @@ from bundles import ROSTER, bundle_of, finding_codes
 from forum_runner import resources
 from forum_runner.commands import explain, schema
 from forum_runner.compile.compiler import CompileOptions, check_file, compile_workflow
-from forum_runner.compile.kinds import KINDS, CompilerKind
+from forum_runner.compile.kinds import KINDS, KindSupport
 from forum_runner.compile.workflow_compiler import compile_to_wave_plan
 from forum_runner.document import Origin
 from forum_runner.manifest.manifest_reader import ManifestReader
@@ -50,8 +50,8 @@ def read_debate(reader: ManifestReader, value: Mapping[str, Any], origin: Origin
         origin=origin,
         name=value["metadata"]["name"],
         description=None,
-        roster=reader.part(value, origin, "Roster"),
-        policy=reader.part(value, origin, "Policy"),
+        roster=reader.workflow_part(value, origin, "Roster"),
+        policy=reader.workflow_part(value, origin, "Policy"),
         plan=reader.plan({"tasks": tasks}, origin),
         inputs={},
         answers=None,
@@ -65,7 +65,7 @@ def _debate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     shutil.copytree(str(resources.schema_folder()), folder)
     (folder / "debate.schema.json").write_text(json.dumps(DEBATE_SCHEMA), encoding="utf-8")
     monkeypatch.setattr(resources, "schema_folder", lambda: folder)
-    monkeypatch.setitem(KINDS, "Debate", CompilerKind("Debate", "debate", read_debate, compile=compile_to_wave_plan))
+    monkeypatch.setitem(KINDS, "Debate", KindSupport("Debate", "debate", read_debate, compile=compile_to_wave_plan))
     yield
     resources.schema.cache_clear()
 

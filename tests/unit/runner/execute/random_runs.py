@@ -92,7 +92,7 @@ class Process:
             restorer = StateRestorer(self.machine.state, directory, read_run_start(directory).plan)
             self._resources.callback(restorer.close)
             ledger = open_ledger(
-                directory, durability=Durability.NONE, clock=clock, salt=lambda: next_salt(), observe=restorer.observe
+                directory, durability=Durability.NONE, clock=clock, salt=lambda: next_salt(), observe=restorer.apply
             )
         next_salt = Salts(ledger.size << 32)
         self.ledger = self._resources.enter_context(ledger)

@@ -89,7 +89,7 @@ class Runs:
             else:
                 restorer = StateRestorer(machine.state, self._directory, read_run_start(self._directory).plan)
                 resources.callback(restorer.close)
-                ledger = open_ledger(self._directory, clock=clock, observe=restorer.observe)
+                ledger = open_ledger(self._directory, clock=clock, observe=restorer.apply)
             recorder = Recorder(resources.enter_context(ledger), machine.state, scrubber)
 
             def interrupt(reports: int) -> None:

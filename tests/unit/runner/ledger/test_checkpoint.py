@@ -33,7 +33,7 @@ def test_a_checkpoint_is_three_lines() -> None:
 @given(st.integers(0, 2**53 - 1), st.binary(min_size=32, max_size=32), st.booleans())
 def test_a_written_checkpoint_is_read_back_unchanged(size: int, root: bytes, is_signed: bool) -> None:
     checkpoint = Checkpoint(RUN, size, root)
-    note = checkpoint.note().signed_by(KEY) if is_signed else checkpoint.note()
+    note = checkpoint.note().with_signature(KEY) if is_signed else checkpoint.note()
 
     assert read_checkpoint(note.encode()) == (checkpoint, note)
 
@@ -47,7 +47,7 @@ def test_a_written_checkpoint_is_read_back_unchanged(size: int, root: bytes, is_
         (f"{TEXT}more\n", "its text is not three lines that end with LF"),
         (TEXT.replace("\n7", ""), "its text is not three lines that end with LF"),
         (f"\n{TEXT}", "its text is not three lines that end with LF"),
-        (f"{TEXT}\n", "it has no signature line after an empty line"),
+        (f"{TEXT}\n", "it has no signatures (no blank line followed by signature lines)"),
         (TEXT.replace("\n", "\r\n"), "its first line is not 'forum/' and a run id"),
         (f"\N{ZERO WIDTH NO-BREAK SPACE}{TEXT}", "its first line is not 'forum/' and a run id"),
         (TEXT.replace("forum/", "example.org/"), "its first line is not 'forum/' and a run id"),
@@ -88,7 +88,7 @@ def test_a_changed_byte_is_malformed_or_a_different_checkpoint(offset: int, byte
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002")
 def test_a_signed_text_that_is_not_a_checkpoint_is_malformed() -> None:
-    data = CHECKPOINT.note().signed_by(KEY).encode().replace(b"\n7\n", b"\n7\nmore\n")
+    data = CHECKPOINT.note().with_signature(KEY).encode().replace(b"\n7\n", b"\n7\nmore\n")
 
     with pytest.raises(MalformedCheckpointError, match="its text is not three lines"):
         read_checkpoint(data)
@@ -96,7 +96,7 @@ def test_a_signed_text_that_is_not_a_checkpoint_is_malformed() -> None:
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
 def test_a_checkpoint_must_be_signed_by_the_given_key() -> None:
-    signed = CHECKPOINT.note().signed_by(KEY).encode()
+    signed = CHECKPOINT.note().with_signature(KEY).encode()
     stranger = SignerKey("stranger", bytes(32)).verifier()
 
     assert open_checkpoint(signed, KEY.verifier()) == CHECKPOINT
@@ -109,7 +109,7 @@ def test_a_checkpoint_must_be_signed_by_the_given_key() -> None:
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002", "LEDGER-CHECKPOINT-003")
 def test_a_text_changed_after_signing_is_not_signed() -> None:
-    changed = CHECKPOINT.note().signed_by(KEY).encode().replace(b"\n7\n", b"\n8\n")
+    changed = CHECKPOINT.note().with_signature(KEY).encode().replace(b"\n7\n", b"\n8\n")
 
     opened = open_checkpoint(changed, KEY.verifier())
 

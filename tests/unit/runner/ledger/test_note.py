@@ -30,7 +30,7 @@ def key_of(name: str, seed: bytes) -> SignerKey:
 
 
 def test_signing_reproduces_the_go_example_exactly() -> None:
-    assert Note(TEXT).signed_by(SignerKey.parse(PRIVATE)).encode() == NOTE
+    assert Note(TEXT).with_signature(SignerKey.parse(PRIVATE)).encode() == NOTE
 
 
 def test_the_go_example_verifies_with_its_public_key() -> None:
@@ -56,7 +56,7 @@ def test_a_written_key_is_read_back_unchanged(name: str, seed: bytes) -> None:
 def test_a_key_verifies_exactly_the_text_it_signed(name: str, seed: bytes, text: str) -> None:
     key = key_of(name, seed)
 
-    note = read_note(Note(f"{text}\n").signed_by(key).encode())
+    note = read_note(Note(f"{text}\n").with_signature(key).encode())
 
     assert note.is_signed_by(key.verifier())
     assert not Note(f"{text}.\n", note.signatures).is_signed_by(key.verifier())
@@ -65,15 +65,17 @@ def test_a_key_verifies_exactly_the_text_it_signed(name: str, seed: bytes, text:
 def test_signatures_by_other_keys_are_ignored() -> None:
     stranger, namesake = key_of("stranger", bytes(32)), key_of("PeterNeumann", bytes(32))
 
-    note = read_note(Note(TEXT).signed_by(stranger).signed_by(namesake).signed_by(SignerKey.parse(PRIVATE)).encode())
-    with_invalid_others = Note("other\n", note.signatures[:2]).signed_by(SignerKey.parse(PRIVATE))
+    note = read_note(
+        Note(TEXT).with_signature(stranger).with_signature(namesake).with_signature(SignerKey.parse(PRIVATE)).encode()
+    )
+    with_invalid_others = Note("other\n", note.signatures[:2]).with_signature(SignerKey.parse(PRIVATE))
 
     assert note.is_signed_by(VerifierKey.parse(PUBLIC))
     assert with_invalid_others.is_signed_by(VerifierKey.parse(PUBLIC))
 
 
 def test_a_note_without_a_signature_by_the_key_is_not_signed_by_it() -> None:
-    note = Note(TEXT).signed_by(key_of("PeterNeumann", bytes(32)))
+    note = Note(TEXT).with_signature(key_of("PeterNeumann", bytes(32)))
 
     assert not note.is_signed_by(VerifierKey.parse(PUBLIC))
 
@@ -132,12 +134,12 @@ def test_a_malformed_note_is_rejected(data: bytes) -> None:
         (PUBLIC.replace("c74f20a3", "c74f20a4"), "its id does not match its name and key"),
         (PUBLIC.replace("PeterNeumann", "PeterNewmann"), "its id does not match its name and key"),
         (PUBLIC.replace("c74f20a3", "C74F20A3"), "it does not have the form NAME+ID+BASE64"),
-        (PUBLIC.replace("PeterNeumann", ""), "a key name cannot be empty, or contain whitespace"),
-        (PUBLIC.replace("PeterNeumann", "Peter Neumann"), "a key name cannot be empty, or contain whitespace"),
+        (PUBLIC.replace("PeterNeumann", ""), "a key name cannot be empty or contain whitespace"),
+        (PUBLIC.replace("PeterNeumann", "Peter Neumann"), "a key name cannot be empty or contain whitespace"),
         (PUBLIC[:-4], "it is not an Ed25519 key"),
         (PUBLIC.replace("+ARpc", "+AhpC"), "it is not an Ed25519 key"),
         (PUBLIC + "=", "it does not have the form NAME+ID+BASE64"),
-        (PRIVATE, "it is a private key; give the public key"),
+        (PRIVATE, "it is a private key; pass the public key"),
         ("", "it does not have the form NAME+ID+BASE64"),
     ],
 )
@@ -151,7 +153,7 @@ def test_a_malformed_public_key_is_rejected(text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (PUBLIC, "it is a public key; give the private key"),
+        (PUBLIC, "it is a public key; pass the private key"),
         (PRIVATE.replace("c74f20a3", "c74f20a4"), "its id does not match its name and key"),
         (PRIVATE[:-4], "it is not an Ed25519 key"),
         ("-----BEGIN PRIVATE KEY-----", "it does not have the form NAME+ID+BASE64"),

@@ -274,7 +274,7 @@ def test_a_changed_hash_in_any_path_is_a_finding(data: st.DataObject) -> None:
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
 def test_the_checkpoint_of_a_proof_must_be_signed_by_the_given_key() -> None:
     proof = inclusion(3, 7)
-    signed = serialize_proof(proof, proof.checkpoint.note().signed_by(KEY))
+    signed = serialize_proof(proof, proof.checkpoint.note().with_signature(KEY))
 
     assert codes(signed, key=KEY.verifier()) == []
     assert codes(document_bytes(proof), key=KEY.verifier()) == ["L510"]
@@ -305,7 +305,7 @@ def test_a_given_checkpoint_must_agree_with_the_proof(
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
 def test_a_given_checkpoint_is_checked_like_any_other() -> None:
     proof = inclusion(3, 7)
-    signed = proof.checkpoint.note().signed_by(KEY)
+    signed = proof.checkpoint.note().with_signature(KEY)
     data = serialize_proof(proof, signed)
 
     assert codes(data, checkpoint=b"forum\n") == ["L506"]

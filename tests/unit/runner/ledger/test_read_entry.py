@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum_runner.ledger.lines import LongLine
-from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, read_entry, text
+from forum_runner.ledger.read_entry import ReadEntry, get_amount, get_object, get_objects, get_str, read_entry
 
 ENTRY: dict[str, Any] = {
     "run": "r",
@@ -88,9 +88,9 @@ def test_a_line_too_long_for_memory_is_not_an_entry() -> None:
 def test_values_of_the_wrong_type_are_treated_as_missing() -> None:
     data = {"text": 1, "amount": "2", "negative": -1, "flag": True, "part": [], "parts": [{"a": 1}, 2, {}]}
 
-    assert text(data, "text") is None
-    assert [amount(data, name) for name in ("amount", "negative", "flag", "none")] == [0, 0, 0, 0]
-    assert part(data, "part") == {}
-    assert list(parts(data, "parts")) == [{"a": 1}, {}]
-    assert list(parts(data, "part")) == []
-    assert list(parts(data, "text")) == []
+    assert get_str(data, "text") is None
+    assert [get_amount(data, name) for name in ("amount", "negative", "flag", "none")] == [0, 0, 0, 0]
+    assert get_object(data, "part") == {}
+    assert list(get_objects(data, "parts")) == [{"a": 1}, {}]
+    assert list(get_objects(data, "part")) == []
+    assert list(get_objects(data, "text")) == []

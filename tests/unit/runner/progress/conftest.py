@@ -16,17 +16,19 @@ RUNS = Path(".forum/runs")
 
 @pytest.fixture
 def feed() -> Feed:
-    """A function that feeds entries to a display. An earlier process wrote the first `recalled` entries, and entries
-    from `until` on are left out."""
+    """A function that feeds entries to a display.
 
-    def feed_entries(progress: Any, example: ExampleRun, until: int | None = None, recalled: int = 0) -> None:
+    An earlier process wrote the first `earlier_count` entries, and entries from `until` on are left out.
+    """
+
+    def feed_entries(progress: Any, example: ExampleRun, until: int | None = None, earlier_count: int = 0) -> None:
         entries = [
             (seq, parse_time(entry["at"]), entry["kind"], entry["data"])
             for seq, entry in enumerate(example.entries[:until])
         ]
         progress.opened(example.run_id, RUNS / example.run_id, typed_plan(example.plan))
-        progress.recalled(entries[:recalled])
-        for entry in entries[recalled:]:
+        progress.earlier_entries(entries[:earlier_count])
+        for entry in entries[earlier_count:]:
             progress.entry(*entry)
 
     return feed_entries

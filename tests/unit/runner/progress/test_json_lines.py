@@ -47,7 +47,7 @@ def test_short_waits_and_earlier_entries_are_not_printed(feed: Feed) -> None:
     example, stream = EXAMPLES["two_waves"](), io.StringIO()
     progress = JsonProgress(stream)
 
-    feed(progress, example, recalled=len(example.entries))
+    feed(progress, example, earlier_count=len(example.entries))
     progress.waiting(parse_time(example.entries[-1]["at"]) + 900_000, "rate limit before draft")
 
     assert len(stream.getvalue().splitlines()) == 1

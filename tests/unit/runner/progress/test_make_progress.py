@@ -67,7 +67,7 @@ def test_mode_none_prints_nothing(feed: Feed, name: str) -> None:
     stream = io.StringIO()
     progress = make_progress("none", stream, color=True)
 
-    feed(progress, EXAMPLES[name](), recalled=2)
+    feed(progress, EXAMPLES[name](), earlier_count=2)
     progress.waiting(0, "nothing")
     progress.closed()
 

@@ -22,9 +22,9 @@ Feed = Callable[..., None]
 LINE = re.compile(r"\[ *[0-9]+[.][0-9]s\] [^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
-def print_progress(feed: Feed, example: ExampleRun, until: int | None = None, recalled: int = 0) -> str:
+def print_progress(feed: Feed, example: ExampleRun, until: int | None = None, earlier_count: int = 0) -> str:
     stream = io.StringIO()
-    feed(PlainProgress(stream), example, until, recalled)
+    feed(PlainProgress(stream), example, until, earlier_count)
     return stream.getvalue()
 
 
@@ -134,7 +134,7 @@ def test_entries_of_an_earlier_process_count_and_are_not_printed(feed: Feed) -> 
     example = EXAMPLES["escalated"]()
     complete, half = print_progress(feed, example).splitlines(), len(example.entries) // 2
 
-    resumed = print_progress(feed, example, recalled=half).splitlines()
+    resumed = print_progress(feed, example, earlier_count=half).splitlines()
 
     assert resumed[2:] == complete[-len(resumed) + 2 :]
     assert resumed[-1] == complete[-1]

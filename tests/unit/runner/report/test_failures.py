@@ -14,22 +14,23 @@ from ledgers.plans import plan_of
 
 
 @pytest.mark.parametrize(
-    ("error", "stderr", "reason"),
+    ("error", "status", "stderr", "reason"),
     [
-        ("exit_status", b"Traceback\nKeyError: x\n", "KeyError: x"),
-        ("exit_status", b"\n", "the failure's own message"),
-        ("timeout", b"first\nDeprecationWarning: y\n", "the failure's own message; stderr: DeprecationWarning: y"),
-        ("output_limit", b"DeprecationWarning: y", "the failure's own message; stderr: DeprecationWarning: y"),
-        ("timeout", None, "the failure's own message"),
+        ("exit_status", 3, b"Traceback\nKeyError: x\n", "KeyError: x"),
+        ("exit_status", 3, b"\n", "the failure's own message"),
+        ("exit_status", -9, b"DeprecationWarning: y", "the failure's own message; stderr: DeprecationWarning: y"),
+        ("timeout", -15, b"first\nDeprecationWarning: y\n", "the failure's own message; stderr: DeprecationWarning: y"),
+        ("output_limit", -15, b"DeprecationWarning: y", "the failure's own message; stderr: DeprecationWarning: y"),
+        ("timeout", -15, None, "the failure's own message"),
     ],
 )
 def test_the_last_line_of_stderr_is_the_reason_only_if_the_program_exited_itself(
-    tmp_path: Path, error: str, stderr: bytes | None, reason: str
+    tmp_path: Path, error: str, status: int, stderr: bytes | None, reason: str
 ) -> None:
     example = ExampleRun(plan_of("cancelled"))
     example.wave()
     example.start("one")
-    data = {"task": "one", "attempt": 1, "status": "error", "error": error, "exit_status": -15}
+    data = {"task": "one", "attempt": 1, "status": "error", "error": error, "exit_status": status}
     bodies = {"detail": Body(b'{"message":"the failure\'s own message"}', "application/json")}
     bodies |= {"stderr": Body(stderr)} if stderr is not None else {}
     example.add("task.finished", {**data, "usage": {}, "measured": False}, bodies=bodies)
@@ -37,7 +38,7 @@ def test_the_last_line_of_stderr_is_the_reason_only_if_the_program_exited_itself
 
     result = read_result(example.write(tmp_path / "out"), read_history(ledger_at(tmp_path / "out")), 1)
 
-    assert str(result.failures["one"]) == f"{error} (exit -15): {reason}"
+    assert str(result.failures["one"]) == f"{error} (exit {status}): {reason}"
 
 
 def test_a_task_id_from_a_damaged_ledger_cannot_print_terminal_codes() -> None:
