@@ -74,6 +74,8 @@ class RunHandle:
         self._interrupt = interrupt
         self._resources = resources
         self._is_pausing = False
+        # The observer's exception when the run was about to pause.
+        self._error: Exception | None = None
         self._loop = asyncio.get_running_loop()
         self._task = self._loop.create_task(work)
         self._task.add_done_callback(self._close)
@@ -88,7 +90,7 @@ class RunHandle:
             await self._pause()
             if self._is_waiter_cancelled():
                 raise
-            raise UnfinishedRunError(self.directory) from None
+            raise self._error or UnfinishedRunError(self.directory) from None
 
     async def _pause(self) -> None:
         self.cancel()
@@ -100,7 +102,7 @@ class RunHandle:
 
     @staticmethod
     def _is_waiter_cancelled() -> bool:
-        """False if the run itself was cancelled, before its first step."""
+        """False if the run itself was cancelled."""
         waiter = asyncio.current_task()
         return waiter is None or waiter.cancelling() > 0
 
@@ -118,11 +120,15 @@ class RunHandle:
             self._task.cancel()
         elif not self._is_pausing:
             self._is_pausing = True
-            self._interrupt()
+            try:
+                self._interrupt()
+            except Exception as error:
+                self._error = error
+                self._task.cancel()
 
     def _close(self, task: asyncio.Task[FinishedRun]) -> None:
         _active.pop(self.directory.resolve(), None)
-        self._resources.close()
+        self._resources.close()  # still open if the task was cancelled before its first step
         if not task.cancelled():
             task.exception()  # otherwise asyncio logs an exception that nobody retrieved
 
@@ -132,11 +138,13 @@ _active: dict[Path, RunHandle] = {}
 
 def finished_handle(finished: FinishedRun, resources: ExitStack | None = None) -> RunHandle:
     """The handle of a run that has already finished or paused."""
+    resources = resources or ExitStack()
 
     async def work() -> FinishedRun:
-        return finished
+        with resources:
+            return finished
 
-    return RunHandle(finished.directory, finished.run, work(), None, resources or ExitStack())
+    return RunHandle(finished.directory, finished.run, work(), None, resources)
 
 
 def active_run(source: LedgerSource) -> RunHandle:

@@ -252,7 +252,7 @@ async def _finish(run: _OpenRun, drive: Callable[[], Awaitable[Outcome]]) -> Fin
         except asyncio.CancelledError:
             with suppress(LedgerBrokenError):
                 run.writer.commit()  # waits for a thread that is committing
-            raise UnfinishedRunError(directory) from None
+            raise
     reuse = run.services.reuse
     if reuse is None:
         return finished
