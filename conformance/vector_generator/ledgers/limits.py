@@ -86,6 +86,13 @@ def large_amounts() -> Record:
     return edit.apply(retried())
 
 
+def large_totals() -> Record:
+    """Like `retried`: the sum of both times is above the largest integer."""
+    usage = {**NO_USAGE, "wall_ms": MAX_INTEGER}
+    edit = combine(facts(2, usage=usage), facts(4, usage=usage), facts(6, totals={"calls": 2, **usage}))
+    return edit.apply(retried())
+
+
 def longest_line_of_long_characters() -> Record:
     """The line of entry 1 has 65,535 bytes; most of its characters have four bytes."""
     room = MAX_LINE - len(lines_of(_with_note({"text": ""}).entries)[1])
@@ -127,6 +134,8 @@ def schema_bases() -> Iterator[Base]:
                long_output_name(), level=1)  # fmt: skip
     yield Base("amounts-at-their-limits", "the smallest and the largest exit status, and the largest amount", entry,
                large_amounts(), level=1)  # fmt: skip
+    yield Base("totals-at-their-limit", "a sum above 2^53 - 1 is recorded as 2^53 - 1", ("LEDGER-SEMANTICS-017",),
+               large_totals())  # fmt: skip
     yield Base("file-names-at-their-limit", "100 files were read, one with a name of 255 characters beyond the BMP",
                (*entry, "LEDGER-KIND-001"), imported_from([*files(99), {**files(1)[0], "name": BEYOND_BMP * 255}]),
                level=1)  # fmt: skip

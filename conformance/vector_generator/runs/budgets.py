@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from forum_conformance.canonical import MAX_INTEGER
 from vector_generator.runs.case import (
     Case,
     Count,
@@ -62,6 +63,13 @@ _TWO_CALLS = workflow(
 
 # Without a task budget, because a task cannot have a larger budget than the run (F602).
 _WITHOUT_TASK_BUDGET = replace(_TWO_CALLS, "plan", "tasks", "do", "budget", to=None)
+
+_HUGE_USAGE = workflow(
+    {name: {"agent": "writer", "instruction": "Do it."} for name in ("a", "b")},
+    [{"output": "done", "usage": {"input_tokens": 1, "cached_input_tokens": MAX_INTEGER, "output_tokens": 1}}],
+    adapters={"model": {"type": "scripted"}},
+    agents={"writer": {"adapter": "model"}},
+)
 
 _SCHEMA = '{"type":"integer"}'
 
@@ -230,6 +238,13 @@ CASES: tuple[Case, ...] = (
         ("RUN-BUDGET-001", "RUN-BUDGET-003"),
         _WITHOUT_TASK_BUDGET,
         (entry("run.sealed", status="passed", totals={"calls": 2}), Count(0, "budget.stopped")),
+    ),
+    Case(
+        "totals-at-their-limit",
+        "A total above 2^53 - 1 is recorded as 2^53 - 1",
+        ("RUN-SEAL-001", "LEDGER-SEMANTICS-017"),
+        _HUGE_USAGE,
+        (entry("run.sealed", status="passed", totals={"calls": 2, "cached_input_tokens": MAX_INTEGER}),),
     ),
     *_scope_cases(),
     Case(

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from forum_runner.errors import UsageError
+
 Clock = Callable[[], int]
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z")
 
@@ -17,14 +19,18 @@ def wall_clock() -> int:
 
 
 def format_time(moment_us: int) -> str:
-    """The timestamp for a time in microseconds, in the form of an entry's `at`."""
+    """The timestamp for a time in microseconds, in the form of an entry's `at`. Raises a UsageError after 9999."""
     second, micro = divmod(moment_us, 1_000_000)
     return f"{_date_and_time(second)}.{micro:06d}Z"
 
 
 @lru_cache(maxsize=16)
 def _date_and_time(second: int) -> str:
-    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}"
+    try:
+        return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}"
+    except (ValueError, OverflowError) as error:
+        reason = "a ledger cannot record times after the year 9999"
+        raise UsageError(f"{reason}; shorten the deadlines, backoffs and latencies of the workflow") from error
 
 
 def parse_time(text: str) -> int:

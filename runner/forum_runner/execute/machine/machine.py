@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from forum_runner.canonical import MAX_INTEGER
 from forum_runner.execute.call_report import Lost, Replied
 from forum_runner.execute.machine import call_result, next_call, task_end, task_start
 from forum_runner.execute.machine.core import MachineCore
@@ -143,7 +144,8 @@ class Machine(MachineCore):
                 task_end.record_answer(self, name)
         counts = dict(self.state.counts)
         status = next((state for state in _WORST_FIRST if counts[state]), "passed")
-        self.record("run.sealed", {"status": status, "counts": counts, "totals": dict(self.state.budgets.totals)})
+        totals = {name: min(total, MAX_INTEGER) for name, total in self.state.budgets.totals.items()}
+        self.record("run.sealed", {"status": status, "counts": counts, "totals": totals})
         self.outcome = Outcome(status)
 
     def _handle_time(self) -> None:
