@@ -379,7 +379,7 @@ def write_schemas(workspace: Workspace, folder: Path) -> list[Path]:
 
 def _write(workspace: Workspace, out: Path | None, data: bytes, sources: Sequence[Path | None]) -> None:
     """Writes the file `out`, if it is given. Never overwrites a source."""
-    from forum_runner.write_file import write_file
+    from forum_runner.write_file import write_output
 
     if out is not None:
-        write_file(workspace.path(out), data, protected=[path for path in sources if path is not None])
+        write_output(workspace.path(out), data, protected=[path for path in sources if path is not None])

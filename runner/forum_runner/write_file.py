@@ -1,6 +1,5 @@
 """Writes files atomically."""
 
-import errno
 import os
 import re
 import tempfile
@@ -13,18 +12,53 @@ from forum_runner.errors import UsageError
 _LEFTOVER = re.compile(r"[.](.+)[.][a-z0-9_]{8}", re.DOTALL)
 
 
-def write_file(path: Path, data: bytes, protected: Iterable[Path] = ()) -> None:
-    """Writes a temporary file, syncs it and renames it. After a crash, the path has either the old or the new content.
+def write_output(path: Path, data: bytes, protected: Iterable[Path] = ()) -> None:
+    """Writes a file that a user named. If the path is a link, its target is written.
 
-    If the path is a link, its target is written. Refuses to overwrite the files in `protected`.
+    Refuses to overwrite the files in `protected`.
     """
-    target = path.resolve()
+    target = Path(os.path.realpath(path))
     if any(target == file.resolve() for file in protected):
         raise UsageError(f"not overwriting '{path}': it is one of the input files")
     try:
-        _write(target, data)
+        if target.exists() and not target.is_file() and not target.is_dir():
+            # A pipe or a device such as /dev/stdout cannot be replaced, only written to.
+            target.write_bytes(data)
+        else:
+            replace_file(target, data)
     except OSError as error:
         raise UsageError(f"cannot write '{path}': {error.strerror}") from error
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Writes a file as `replace_file` does, and raises a UsageError if that fails."""
+    try:
+        replace_file(path, data)
+    except OSError as error:
+        raise UsageError(f"cannot write '{path}': {error.strerror}") from error
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Writes a temporary file, syncs it and renames it. After a crash, the path has either the old or the new content.
+
+    Anything at the path except a directory is replaced, and never written to: a link may lead to a file elsewhere, and
+    a pipe could block. Raises an OSError with this path.
+    """
+    try:
+        fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(fd, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(name).chmod(0o666 & ~_umask())
+            Path(name).replace(path)
+            sync_directory(path.parent)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def remove_leftovers(directory: Path, names: Container[str]) -> None:
@@ -38,27 +72,6 @@ def is_leftover(path: Path, names: Container[str]) -> bool:
     """Whether the path is a temporary file of one of these files."""
     match = _LEFTOVER.fullmatch(path.name)
     return match is not None and match[1] in names
-
-
-def _write(path: Path, data: bytes) -> None:
-    if path.exists() and not path.is_file() and not path.is_dir():
-        # A pipe or a device such as /dev/stdout cannot be replaced, only written to.
-        path.write_bytes(data)
-        return
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(fd, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
-        sync_directory(path.parent)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def sync_directory(directory: Path) -> None:

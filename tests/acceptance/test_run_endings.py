@@ -103,6 +103,17 @@ def test_pass_rates_that_cannot_be_printed_exit_1_and_name_the_last_run(folder: 
     assert (result.returncode, result.stderr.decode().splitlines()[-1]) == (1, message)
 
 
+@pytest.mark.requirement("RUN-EXIT-001")
+@pytest.mark.parametrize("name", ["checkpoint", "outputs/a.txt"])
+def test_a_run_whose_files_cannot_be_written_at_its_end_exits_7(folder: Folder, name: str) -> None:
+    folder.write({"a": sh(f"mkdir -p run/{name}")}, outputs={"a": "a"})
+
+    result = folder.run()
+
+    assert (result.code, result.out) == (7, ""), result
+    assert result.err.startswith(f"forum: 'run/{name}' could not be written: Is a directory; ")
+
+
 def test_resuming_reports_files_that_changed_since_the_start(folder: Folder) -> None:
     folder.write({"a": sh("echo one", gate=GATE)})
     assert folder.forum("run", "workflow.yaml", "--out", "run").code == 5

@@ -17,7 +17,7 @@ from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import LedgerFinding, Level, UnwrittenPinError, Verdict, VerifyReport
 from forum_runner.ledger.verification.seal_level import ExpectedCheckpoint
 from forum_runner.ledger.verification.verifier import ALL_LEVELS, VerifyRequest, verify
-from forum_runner.write_file import write_file
+from forum_runner.write_file import write_output
 
 # Larger than any checkpoint or proof.
 _MAX_FILE_BYTES = 1 << 20
@@ -56,7 +56,7 @@ def update_pin(path: Path, report: VerifyReport) -> None:
     if report.verdict is Verdict.VALID and report.run and report.root:
         try:
             pin = Checkpoint(report.run, report.entries, bytes.fromhex(report.root))
-            write_file(path, pin.note().encode())
+            write_output(path, pin.note().encode())
         except UsageError as error:
             raise UnwrittenPinError(report, str(error)) from error
 

@@ -12,7 +12,7 @@ from forum_runner.conformance.suite_request import WORKSPACE, SuiteRequest
 from forum_runner.errors import CanonicalError, UsageError
 from forum_runner.finding import ManifestFinding, errors_in
 from forum_runner.json_text import read_json_text
-from forum_runner.write_file import write_file
+from forum_runner.write_file import write_output
 
 _LEVELS = (1, 2, 3, 4, 5)
 _MAX_SENTENCES = 10
@@ -27,7 +27,7 @@ def canonicalize(request: SuiteRequest) -> dict[str, Any]:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error
     except (ValueError, RecursionError, CanonicalError) as error:
         return {"verdict": "invalid", "message": str(error)}
-    write_file(request.path("output"), data)
+    write_output(request.path("output"), data)
     return {"verdict": "valid"}
 
 

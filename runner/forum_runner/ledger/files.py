@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -13,11 +15,11 @@ from typing import NoReturn
 
 from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import END, LARGE_BYTES
-from forum_runner.ledger.layout import BODIES, LEDGER, OUTPUTS
+from forum_runner.ledger.layout import BODIES, LEDGER, OUTPUTS, TORN_TAILS
 from forum_runner.write_file import sync_directory
 
 _BATCH_S = 1.0
-_READ_WRITE = os.O_RDWR | os.O_CLOEXEC
+_READ_WRITE = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 _CLOSED = -1
 
 
@@ -74,6 +76,9 @@ class LedgerFiles:
     @classmethod
     def open(cls, directory: Path, durability: Durability) -> LedgerFiles:
         """Opens an existing ledger, and locks it before anything is read."""
+        for folder in (directory / OUTPUTS, directory / TORN_TAILS):
+            if folder.is_symlink():
+                _refuse_link(folder)
         with ExitStack() as stack:
             try:
                 ledger = _open_locked(directory / LEDGER, _READ_WRITE, stack)
@@ -213,9 +218,29 @@ def _refuse(path: Path) -> NoReturn:
     raise UsageError(f"'{path}' already exists; choose an empty directory for the ledger")
 
 
+def _refuse_link(path: Path) -> NoReturn:
+    raise UsageError(f"'{path}' is a symbolic link, which could lead elsewhere; replace it with a copy of its target")
+
+
+def make_folder(path: Path) -> bool:
+    """Creates a folder in a run directory. Returns False if it exists. Raises an OSError if it is a link or a file."""
+    try:
+        path.mkdir()
+    except FileExistsError:
+        if stat.S_ISDIR(path.lstat().st_mode):
+            return False
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
+    return True
+
+
 def _open_locked(path: Path, flags: int, stack: ExitStack) -> int:
     """Opens and locks a file, which the stack closes. Raises a LedgerBusyError if another writer has locked it."""
-    descriptor = os.open(path, flags, 0o666)
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            _refuse_link(path)
+        raise
     stack.callback(os.close, descriptor)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -17,7 +17,7 @@ from forum_runner.ledger.body import Salt
 from forum_runner.ledger.body_index import RULE_MESSAGES, BodyIndex
 from forum_runner.ledger.clock import Clock
 from forum_runner.ledger.entries import AnyEntry, RunRepaired, RunSealed
-from forum_runner.ledger.files import LedgerFiles
+from forum_runner.ledger.files import LedgerFiles, make_folder
 from forum_runner.ledger.layout import BODIES, LEDGER, TORN_TAILS
 from forum_runner.ledger.lines import Lines
 from forum_runner.ledger.redaction import remove_bodies
@@ -136,10 +136,12 @@ def _has_torn_tail(path: Path, end: int) -> bool:
 
 def _copy_tail(path: Path, start: int, folder: Path) -> str:
     """Copies the tail into `folder`, and returns its digest, which names the copy."""
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     hasher = hashlib.sha256()
     temporary = folder / f".{path.name}"
-    with path.open("rb") as source, temporary.open("wb") as copy:
+    # A killed writer may have left the file. A new one is never a link.
+    temporary.unlink(missing_ok=True)
+    with path.open("rb") as source, temporary.open("xb") as copy:
         source.seek(start)
         while chunk := source.read(_CHUNK_BYTES):
             hasher.update(chunk)

@@ -24,10 +24,10 @@ from forum_runner.ledger.clock import Clock, format_time, wall_clock
 from forum_runner.ledger.entries import may_follow_a_seal
 from forum_runner.ledger.entry import EntryEncoder, EntryError, NewEntry
 from forum_runner.ledger.entry_values import RunTotals, TaskState
-from forum_runner.ledger.files import LedgerFiles
+from forum_runner.ledger.files import LedgerFiles, make_folder
 from forum_runner.ledger.layout import CHECKPOINT, FORMAT, OUTPUTS, ZERO_HASH, leaf_hash
 from forum_runner.ledger.merkle import MerkleTree
-from forum_runner.write_file import sync_directory, write_file
+from forum_runner.write_file import replace_file, sync_directory
 
 _KINDS_WITH_OWN_METHOD = {"run.sealed": "seal", "body.redacted": "redact"}
 _END_KINDS = frozenset({"run.sealed", "run.paused"})
@@ -42,8 +42,11 @@ class LedgerBrokenError(ForumError):
     exit_code = ExitCode.INCOMPLETE
 
     def __init__(self, error: BaseException | None) -> None:
-        reason = error.strerror if isinstance(error, OSError) else "it was interrupted"
-        super().__init__(f"the ledger could not be written: {reason}; its earlier entries stay readable")
+        file, reason = "the ledger", "it was interrupted"
+        if isinstance(error, OSError):
+            file = f"'{error.filename}'" if error.filename else file
+            reason = error.strerror or str(error)
+        super().__init__(f"{file} could not be written: {reason}; the entries in the ledger stay readable")
 
 
 @dataclass(slots=True)
@@ -278,10 +281,9 @@ class LedgerWriter:
         self.commit()
         outputs = self.directory / OUTPUTS
         with self._breaking():
-            if not outputs.is_dir():
-                outputs.mkdir(exist_ok=True)
+            if make_folder(outputs):
                 sync_directory(self.directory)
-            write_file(outputs / copy_name(output, value.type), value.data)
+            replace_file(outputs / copy_name(output, value.type), value.data)
         return seq
 
     def seal(
@@ -299,7 +301,8 @@ class LedgerWriter:
             self._state.sealed_as = facts
             checkpoint = Checkpoint(self.run, self.size, self._root())
         self.commit()
-        write_file(self.directory / CHECKPOINT, checkpoint.note().encode())
+        with self._breaking():
+            replace_file(self.directory / CHECKPOINT, checkpoint.note().encode())
         return seq
 
     def _root(self) -> bytes:

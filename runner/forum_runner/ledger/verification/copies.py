@@ -67,8 +67,6 @@ class Copies:
     def restore(self, directory: Path) -> None:
         """Writes each copy that is missing or wrong, and removes the temporary files of killed writers."""
         outputs = directory / OUTPUTS
-        if outputs.is_symlink():
-            return
         remove_leftovers(directory, (CHECKPOINT, WAVE_PLAN))
         if outputs.is_dir():
             remove_leftovers(outputs, {PurePath(file).name for file in self._copies})
@@ -81,10 +79,7 @@ class Copies:
 
 
 def _restore(path: Path, data: bytes) -> None:
-    # A link may lead to a file outside the run directory.
-    if path.is_symlink():
-        path.unlink()
-    if not path.is_file() or path.read_bytes() != data:
+    if path.is_symlink() or not path.is_file() or path.read_bytes() != data:
         path.parent.mkdir(exist_ok=True)
         write_file(path, data)
 

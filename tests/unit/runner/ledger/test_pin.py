@@ -9,7 +9,7 @@ from forum_runner.errors import UsageError
 from forum_runner.ledger.checkpoint import PIN as WHAT
 from forum_runner.ledger.checkpoint import Checkpoint, compare_checkpoint
 from forum_runner.ledger.verification.report import LedgerFinding
-from forum_runner.write_file import write_file
+from forum_runner.write_file import write_output
 
 pytestmark = pytest.mark.requirement("LEDGER-CHECKPOINT-004")
 
@@ -42,7 +42,7 @@ def test_a_written_pin_is_read_back_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "pin"
 
     for pin in (Checkpoint(RUN, 3, bytes(32)), PIN):
-        write_file(path, pin.note().encode())
+        write_output(path, pin.note().encode())
 
     assert read_pin(path) == PIN
     assert [item.name for item in tmp_path.iterdir()] == ["pin"]
