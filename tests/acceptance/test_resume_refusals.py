@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,15 @@ def test_a_locked_run_is_refused_without_progress_output(approved_run: Folder, p
 
     message = "forum: another process or writer is already writing 'run'\n"
     assert result == Result(2, "", message)
+
+
+def test_a_malformed_checkpoint_is_the_reason_why_an_unfinished_run_is_refused(approved_run: Folder) -> None:
+    (approved_run.path / "run/checkpoint").write_text("mine", encoding="utf-8")
+
+    result = resume(approved_run, "none")
+
+    assert result.code == 3
+    assert result.err.startswith("forum: the ledger in 'run' is invalid: L506 the checkpoint is malformed: ")
 
 
 def test_the_summary_of_a_resumed_run_includes_earlier_work(approved_run: Folder) -> None:
@@ -152,6 +162,37 @@ def test_an_invocation_that_contradicts_the_mode_of_the_run_is_refused(
     fault = f"it {'has' if mode == 'live' else 'lacks'} answers, but the run is {mode}"
     assert result == Result(2, "", f"forum: 'run/invocation.json' was altered: {fault}\n")
     assert not (folder.path / "called").exists()
+
+
+def test_an_invocation_that_is_a_pipe_is_refused(approved_run: Folder) -> None:
+    replace_by_pipe(approved_run.path / "run/invocation.json")
+
+    result = approved_run.forum("resume", "run")
+
+    assert result == Result(2, "", "forum: 'run/invocation.json' was altered: it is not a regular file\n")
+
+
+@pytest.mark.parametrize("name", ["run/wave-plan.json", "workflow.yaml"])
+def test_a_pipe_in_place_of_a_file_does_not_block_a_resumed_run(approved_run: Folder, name: str) -> None:
+    replace_by_pipe(approved_run.path / name)
+
+    assert resume(approved_run, "none").code == 0
+    check_valid(approved_run.path / "run")
+
+
+def test_a_resumed_run_writes_nothing_outside_its_directory(approved_run: Folder, tmp_path: Path) -> None:
+    outputs = approved_run.path / "run/outputs"
+    outputs.mkdir()
+    (outputs / "b.txt").symlink_to(tmp_path / "outside")
+
+    assert resume(approved_run, "none").code == 0
+    assert not (tmp_path / "outside").exists()
+    check_valid(approved_run.path / "run")
+
+
+def replace_by_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
 
 
 def test_an_invocation_that_is_malformed_or_missing_is_reported(approved_run: Folder) -> None:

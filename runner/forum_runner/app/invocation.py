@@ -47,6 +47,9 @@ class Invocation(Struct, frozen=True, kw_only=True):
 
 def read_invocation(directory: Path) -> Invocation:
     path = directory / INVOCATION
+    if path.exists() and not path.is_file():
+        # A pipe could block.
+        raise UsageError(f"'{path}' was altered: it is not a regular file")
     try:
         return msgspec.json.decode(path.read_bytes(), type=Invocation, dec_hook=_read_path)
     except FileNotFoundError:

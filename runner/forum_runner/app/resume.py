@@ -96,6 +96,6 @@ def changed_files(prepared: PreparedRun) -> list[str]:
 
 def _digest_at(path: Path) -> str | None:
     try:
-        return digest(path.read_bytes())
+        return digest(path.read_bytes()) if path.is_file() else None
     except OSError:
         return None

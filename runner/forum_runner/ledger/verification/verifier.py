@@ -70,7 +70,9 @@ def verify_run(source: LedgerSource, purpose: str, levels: frozenset[int] = ALL_
     directory = run_directory(source, purpose)
     report = verify(source, VerifyRequest(levels))
     if report.verdict is Verdict.INVALID:
-        raise DamagedLedgerError(source.name, report.findings[0])
+        # A finding of an unfinished ledger does not make it invalid.
+        reasons = (finding for finding in report.findings if finding.code not in UNFINISHED_CODES)
+        raise DamagedLedgerError(source.name, next(reasons, report.findings[0]))
     return directory, report
 
 
