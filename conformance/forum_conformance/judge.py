@@ -1,6 +1,7 @@
 """Judge a run directory or a bare ledger: read it line by line and check each level in turn."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -91,11 +92,11 @@ class _Judgment:
 
     def _witnesses(self) -> Iterator[Witness]:
         path = self._directory / "checkpoint" if self._directory else None
-        if path and path.is_file():
+        if path and path.is_file() and not path.is_symlink():
             with path.open("rb") as stream:
                 yield read_witness("directory", stream.read(MAX_BYTES + 1))
-        elif path and path.exists():
-            # Not a regular file: do not open it, and report it as malformed.
+        elif path and os.path.lexists(path):
+            # A link, or not a regular file: do not open it, and report it as malformed.
             yield read_witness("directory", b"")
         if self._evidence.checkpoint is not None:
             yield read_witness("given", self._evidence.checkpoint)

@@ -48,7 +48,7 @@ class Target:
 
     @property
     def has_checkpoint(self) -> bool:
-        return self.path is not None and not self.is_bare and (self.path / "checkpoint").exists()
+        return self.path is not None and not self.is_bare and os.path.lexists(self.path / "checkpoint")
 
 
 def targets_at(argument: str) -> Iterator[Target] | None:

@@ -77,7 +77,7 @@ export class CopyCheck {
    * @param {CopiedBody} body
    */
   async #checkCopy(path, { seq, reference }) {
-    const file = await this.directory.openCopy(path);
+    const file = await this.directory.openRegular(path);
     const index = this.store.index;
     if (index.redacted.has(reference.digest)) {
       const first = index.bodies.get(reference.digest)?.seq ?? seq;

@@ -48,7 +48,7 @@ export class OpenFiles {
     };
     return {
       open: (path) => open(path, stat),
-      openCopy: (path) => open(path, lstat),
+      openRegular: (path) => open(path, lstat),
       list: (path) => readdir(join(root, path)).catch(nullIfNotFound),
     };
   }

@@ -10,7 +10,7 @@
 /**
  * @typedef {Object} Directory a run directory
  * @property {(path: string) => Promise<ByteSource | "absent" | "irregular">} open follows links
- * @property {(path: string) => Promise<ByteSource | "absent" | "irregular">} openCopy reports a link as irregular
+ * @property {(path: string) => Promise<ByteSource | "absent" | "irregular">} openRegular reports a link as irregular
  * @property {(path: string) => Promise<string[] | null>} list the names in a directory, or null if it does not exist
  */
 
@@ -58,7 +58,7 @@ export function runOfFiles(files) {
   /** @type {Directory} */
   const directory = {
     open,
-    openCopy: open,
+    openRegular: open,
     list: async (path) => {
       const paths = [...files.keys()].filter((name) => name.startsWith(`${path}/`));
       return paths.length === 0 ? null : [...new Set(paths.map((name) => name.slice(path.length + 1).split("/")[0]))];

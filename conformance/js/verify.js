@@ -66,7 +66,7 @@ class Verification {
 
   async #comparisons() {
     const { checkpoint, key = null, pin } = this.options;
-    const directoryFile = await this.run.directory?.open("checkpoint");
+    const directoryFile = await this.run.directory?.openRegular("checkpoint");
     const comparisons = [];
     if (directoryFile !== undefined && directoryFile !== "absent") {
       const bytes = directoryFile === "irregular" ? new Uint8Array(0) : await directoryFile.read(0, MAX_CHECKPOINT_BYTES + 1);

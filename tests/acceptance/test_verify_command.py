@@ -281,6 +281,20 @@ def test_a_pipe_in_place_of_a_file_does_not_block(run_dir: Path, name: str, code
         assert result.returncode == code
 
 
+@pytest.mark.requirement("LEDGER-CHECKPOINT-003")
+@pytest.mark.parametrize("target", ["../moved", "../nothing", "checkpoint"])
+def test_a_checkpoint_that_is_a_link_is_malformed(run_dir: Path, target: str) -> None:
+    (run_dir / "checkpoint").rename(run_dir.parent / "moved")
+    (run_dir / "checkpoint").symlink_to(target)
+
+    judged = subprocess.run(
+        [sys.executable, "-m", "forum_conformance", "judge", run_dir], capture_output=True, timeout=30, check=False
+    )
+
+    assert report_on(run_dir)["codes"] == ["L506"]
+    assert (judged.returncode, b"L506" in judged.stdout) == (3, True)
+
+
 def test_a_missing_pin_is_an_error_for_a_proof(run_dir: Path, tmp_path: Path) -> None:
     proof = forum("prove", "inclusion", run_dir, "--seq", "3").stdout
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -66,6 +66,20 @@ test("created proofs are valid, and impossible requests are invalid", () => {
     assert.deepEqual(ask("prove", request).answers[0].codes, []);
   }
 });
+
+for (const target of ["../linked-checkpoint", "../nothing", "checkpoint"]) {
+  test(`a checkpoint that is a link to ${target} is malformed`, () => {
+    const run = at(`run-${target.replace("../", "")}`);
+    mkdirSync(run);
+    for (const name of ["ledger.jsonl", "bodies.tar"]) writeFileSync(join(run, name), readFileSync(at(name)));
+    ask("prove", { role: "prove", action: "checkpoint", input: folder, output: at("linked-checkpoint"), size: 3 });
+    symlinkSync(target, join(run, "checkpoint"));
+
+    const { verdict, codes } = ask("verify", { role: "verify", input: run }).answers[0];
+
+    assert.deepEqual([verdict, codes], ["invalid", ["L506"]]);
+  });
+}
 
 test("a changed proof is malformed or does not lead to its root", () => {
   ask("prove", { role: "prove", action: "inclusion", input: folder, output: at("proof"), seq: 1, size: 3 });

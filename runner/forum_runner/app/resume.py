@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def find_run(source: LedgerSource) -> FoundRun:
 
 
 def _has_seal_or_checkpoint(directory: Path) -> bool:
-    return (directory / CHECKPOINT).exists() or ends_with_seal(directory)
+    return os.path.lexists(directory / CHECKPOINT) or ends_with_seal(directory)
 
 
 def relocate(invocation: Invocation, root: Path | None) -> Invocation:

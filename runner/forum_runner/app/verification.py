@@ -72,7 +72,7 @@ def _request(source: LedgerSource, trusted: TrustedReferences, levels: frozenset
             faults.append(opened)
         else:
             expected.append(ExpectedCheckpoint("given", opened, key.name if key else None))
-    elif key is not None and (source.directory is None or not (source.directory / CHECKPOINT).exists()):
+    elif key is not None and (source.directory is None or not os.path.lexists(source.directory / CHECKPOINT)):
         raise UsageError(f"there is no checkpoint to verify with the key '{key.name}'; pass one with --checkpoint FILE")
     pin = read_pin(trusted.pin) if trusted.pin else None
     if pin is not None:

@@ -1,5 +1,6 @@
 """Level 5: seals, torn tails, checkpoints, pins and heads."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,23 @@ def test_a_checkpoint_stays_valid_when_entries_are_added(directory: Path) -> Non
 
     assert findings(report) == []
     assert report.checkpoints == (MatchingCheckpoint("directory", 10, None), MatchingCheckpoint("given", 3, None))
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-003")
+@pytest.mark.parametrize("kind", ["link", "dangling link", "link to itself", "directory", "pipe"])
+def test_a_checkpoint_that_is_not_a_regular_file_is_malformed(directory: Path, tmp_path: Path, kind: str) -> None:
+    path = directory / "checkpoint"
+    path.unlink(missing_ok=True)
+    (tmp_path / "moved").write_bytes(checkpoint_of(read_lines(directory)))
+    targets = {"link": tmp_path / "moved", "dangling link": tmp_path / "nothing", "link to itself": path}
+    if kind in targets:
+        path.symlink_to(targets[kind])
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+
+    assert findings(judge_directory(directory)) == [("L506", None)]
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001", "LEDGER-CHECKPOINT-003")

@@ -79,7 +79,7 @@ def verify_run(source: LedgerSource, purpose: str, levels: frozenset[int] = ALL_
 def _with_own_checkpoint(source: LedgerSource, request: VerifyRequest) -> VerifyRequest:
     """Adds the checkpoint in the run directory, if there is one, to the request."""
     path = source.directory / CHECKPOINT if source.directory is not None else None
-    if path is None or not path.exists():
+    if path is None or not os.path.lexists(path):
         return request
     opened = open_checkpoint(read_checkpoint_file(path), request.key)
     if isinstance(opened, LedgerFinding):
