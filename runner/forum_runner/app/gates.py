@@ -9,6 +9,7 @@ from typing import Any
 from forum_runner.app.decision_box import hand_over
 from forum_runner.app.open_run import DETERMINISTIC, open_run
 from forum_runner.app.requests import DecisionRequest, checked_person_name
+from forum_runner.app.run_handle import close_abandoned_run
 from forum_runner.app.run_preparation import secret_variables
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Decided
@@ -67,6 +68,7 @@ async def decide(source: LedgerSource, request: DecisionRequest) -> Decision:
     if request.instruction == "":
         raise UsageError(f"the instruction for '{request.task}' is empty")
     context = _context(directory)
+    close_abandoned_run(directory)
     while True:
         try:
             # Take the lock first: if two people decide at once, the second one finds that the gate is decided.

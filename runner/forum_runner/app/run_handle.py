@@ -83,6 +83,9 @@ class RunHandle:
 
     async def wait(self) -> FinishedRun:
         """Returns when the run has finished or paused. Cancelling this call pauses the run, then raises."""
+        self._check_is_running()
+        if not self._task.done() and asyncio.get_running_loop() is not self._loop:
+            raise UsageError(f"wait for the run in '{self.directory}' in the event loop that started it")
         try:
             with file_errors():
                 return await asyncio.shield(self._task)
@@ -108,8 +111,21 @@ class RunHandle:
 
     def cancel(self, *, now: bool = False) -> None:
         """Asks for an orderly pause: open calls are cancelled and recorded. With `now`, does not wait for them."""
+        self._check_is_running()
         if not self._task.done():
             self._loop.call_soon_threadsafe(self._cancel, now)
+
+    def close_if_abandoned(self) -> bool:
+        """Closes the ledger if the event loop was closed before the run ended. Returns whether it was."""
+        is_abandoned = self._loop.is_closed() and not self._task.done()
+        if is_abandoned:
+            self._release()
+            _abandoned.add(self)
+        return is_abandoned
+
+    def _check_is_running(self) -> None:
+        if self.close_if_abandoned():
+            raise UnfinishedRunError(self.directory, "the run ended because its event loop was closed")
 
     def close_at_end(self, stack: ExitStack) -> None:
         """Closes `stack` when the run ends."""
@@ -127,13 +143,20 @@ class RunHandle:
                 self._task.cancel()
 
     def _close(self, task: asyncio.Task[FinishedRun]) -> None:
-        _active.pop(self.directory.resolve(), None)
-        self._resources.close()  # still open if the task was cancelled before its first step
+        self._release()
         if not task.cancelled():
             task.exception()  # otherwise asyncio logs an exception that nobody retrieved
 
+    def _release(self) -> None:
+        directory = self.directory.resolve()
+        if _active.get(directory) is self:
+            del _active[directory]
+        self._resources.close()
+
 
 _active: dict[Path, RunHandle] = {}
+# Kept forever, because asyncio logs an error when the task of such a run is garbage-collected.
+_abandoned: set[RunHandle] = set()
 
 
 def finished_handle(finished: FinishedRun, resources: ExitStack | None = None) -> RunHandle:
@@ -145,6 +168,13 @@ def finished_handle(finished: FinishedRun, resources: ExitStack | None = None) -
             return finished
 
     return RunHandle(finished.directory, finished.run, work(), None, resources)
+
+
+def close_abandoned_run(directory: Path) -> None:
+    """Closes the ledger of a run if this process started it in an event loop that was closed."""
+    handle = _active.get(directory.resolve())
+    if handle is not None:
+        handle.close_if_abandoned()
 
 
 def active_run(source: LedgerSource) -> RunHandle:
