@@ -9,6 +9,7 @@ from forum_adapters.base import Attempt, Usage
 from forum_adapters.models.dialect import (
     join_text_blocks,
     read_event,
+    read_text_block,
     require_list,
     require_object,
     require_text,
@@ -64,7 +65,7 @@ class Messages:
             case "message_start":
                 self._read_message(require_object(document.get("message"), "message"), draft)
             case "content_block_start":
-                draft.add(join_text_blocks([document.get("content_block")], "content_block"))
+                draft.add(read_text_block(document.get("content_block"), "content_block"))
             case "content_block_delta":
                 delta = require_object(document.get("delta"), "delta")
                 if delta.get("type") == "text_delta":

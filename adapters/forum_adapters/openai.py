@@ -60,7 +60,7 @@ class ChatCompletions:
     def read_answer(self, document: Mapping[str, Any], draft: Draft) -> None:
         choices = require_list(document.get("choices"), "choices")
         if not choices:
-            raise Unreadable("the answer's 'choices' are empty")
+            raise Unreadable("'choices' in the server's response is empty")
         self._read_choice(document, choices[0], "message", draft)
 
     def read_event_into(self, event: Event, draft: Draft) -> None:
@@ -82,7 +82,7 @@ class ChatCompletions:
     def _read_choice(self, document: Mapping[str, Any], choice: Any, name: str, draft: Draft) -> None:
         draft.model = require_text(document.get("model"), "model") or draft.model
         draft.count(document.get("usage"))
-        choice = require_object(choice, "choices")
+        choice = require_object(choice, "choices[0]")
         if choice.get("error"):
             raise aborted_answer(read_error(choice["error"]))
         draft.finish = require_text(choice.get("finish_reason"), "finish_reason") or draft.finish

@@ -51,7 +51,7 @@ class Rest(Enum):
 class Archive:
     members: tuple[Member, ...]
     stopped_at: int
-    """The first offset without a well-formed member."""
+    """Where the scan stopped: the end of the last well-formed member, or 0."""
     rest: Rest
     """The bytes from that offset on."""
 

@@ -47,8 +47,8 @@ class BodyReferences:
         """The first reference to each body, by digest, in the order of the entries."""
         self.redacted: set[str] = set()
         """The digests of redacted bodies."""
-        self.answers: dict[str, Body] = {}
-        """The values of the run's answers, by output."""
+        self.outputs: dict[str, Body] = {}
+        """The values of the run's outputs, by name."""
         self.wave_plan: Body | None = None
 
     def check(self, entry: Entry) -> None:
@@ -59,7 +59,7 @@ class BodyReferences:
             self._add_reference(body)
         self.redacted |= redacted
         if entry["kind"] == "answer.given":
-            self.answers[entry["data"]["output"]] = bodies["value"]
+            self.outputs[entry["data"]["output"]] = bodies["value"]
         if entry["kind"] == "run.opened":
             self.wave_plan = bodies.get("wave_plan")
 

@@ -29,20 +29,20 @@ class ChainChecker:
     def _check_links(self, number: int, entry: Entry) -> None:
         add = self._findings.add
         if entry["prev"] != self._previous_hash:
-            add("L201", number, "prev is not the hash of the previous line")
+            add("L201", number, "'prev' is not the hash of the previous line")
         if entry["seq"] != number:
-            add("L202", number, f"seq is {entry['seq']}, expected {number}")
+            add("L202", number, f"'seq' is {entry['seq']}, expected {number}")
         if self.run is None:
             self.run = entry["run"]
         if entry["run"] != self.run:
-            add("L203", number, f"run is {entry['run']}, but the first entry has {self.run}")
+            add("L203", number, f"'run' is {entry['run']}, but the first entry has {self.run}")
         causes = entry["causes"]
         if any(later <= earlier for earlier, later in pairwise(causes)):
-            add("L204", number, "causes is not in ascending order")
+            add("L204", number, "'causes' is not in ascending order")
         elif causes and causes[-1] >= number:
-            add("L204", number, f"causes names {causes[-1]}, which is not an earlier entry")
+            add("L204", number, f"'causes' names {causes[-1]}, which is not an earlier entry")
         if self._previous is not None and entry["at"] < self._previous["at"]:
-            add("L205", number, f"at is {entry['at']}, earlier than {self._previous['at']} in the previous entry")
+            add("L205", number, f"'at' is {entry['at']}, earlier than {self._previous['at']} in the previous entry")
 
     def _check_kind(self, number: int, kind: str) -> None:
         if number == 0 and kind != "run.opened":

@@ -21,7 +21,7 @@ def check_copies(
     existing = set(_existing_names(directory))
     for name in sorted(existing - set(expected)):
         if name.startswith("outputs/") and not name.startswith("outputs/."):
-            findings.add("L308", None, f"{name!a} does not belong to any recorded output")
+            findings.add("L308", None, f"{name!a} is not a copy of any output")
     for name, body in expected.items():
         if name in existing:
             _check_copy(directory / name, name, body, store, references, findings)
@@ -37,7 +37,7 @@ def _existing_names(directory: Path) -> Iterator[str]:
 
 def _expected_copies(references: BodyReferences) -> Iterator[tuple[str, Body]]:
     """Every copy, by its path in the run directory."""
-    for name, body in references.answers.items():
+    for name, body in references.outputs.items():
         yield f"outputs/{name}{_SUFFIXES.get(body.type, '.bin')}", body
     if references.wave_plan:
         yield "wave-plan.json", references.wave_plan
@@ -49,14 +49,14 @@ def _check_copy(
     if body.digest in references.redacted:
         sentence = f"{body.digest} is recorded as redacted, but its copy {name} still exists"
         findings.add("L306", references.first[body.digest].seq, sentence)
+    # A link or a device is not a copy, and a device may be endless.
+    elif not stat.S_ISREG(path.lstat().st_mode):
+        findings.add("L308", body.seq, f"{name} is not a regular file")
     elif _differs(path, body, store):
         findings.add("L308", body.seq, f"{name} differs from the body it should be a copy of")
 
 
 def _differs(path: Path, body: Body, store: Store) -> bool:
-    # A link or a device is not a copy, and a device may be endless.
-    if not stat.S_ISREG(path.lstat().st_mode):
-        return True
     salt = store.read_salt(body) if body.is_salted else b""
     if salt is None:
         return False  # The body is missing or altered, which is already a finding.

@@ -43,12 +43,12 @@ export class ChainChecker {
     const add = (/** @type {string} */ code, /** @type {string} */ sentence) => {
       this.findings.add(code, number, sentence);
     };
-    if (entry.prev !== this.head) add("L201", "prev is not the hash of the previous line");
-    if (entry.seq !== number) add("L202", `seq is ${entry.seq}, expected ${number}`);
+    if (entry.prev !== this.head) add("L201", "'prev' is not the hash of the previous line");
+    if (entry.seq !== number) add("L202", `'seq' is ${entry.seq}, expected ${number}`);
     this.run ??= entry.run;
-    if (entry.run !== this.run) add("L203", "run differs from the first entry");
-    if (!areAscendingAndEarlier(entry.causes, number)) add("L204", "causes are not ascending seqs of earlier entries");
-    if (entry.at < this.lastTime) add("L205", "at is earlier than in the previous entry");
+    if (entry.run !== this.run) add("L203", "'run' differs from the first entry");
+    if (!areAscendingAndEarlier(entry.causes, number)) add("L204", "'causes' does not list earlier entries in ascending order");
+    if (entry.at < this.lastTime) add("L205", "'at' is earlier than in the previous entry");
     if ((entry.kind === "run.opened") !== (number === 0)) add("L206", "run.opened must be the first entry, and only the first");
     if (this.isSealed && !ALLOWED_AFTER_SEAL.has(entry.kind) && !entry.kind.startsWith("x-")) {
       add("L207", `${entry.kind} may not follow a seal`);

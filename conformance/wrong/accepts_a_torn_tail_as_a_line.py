@@ -1,6 +1,6 @@
 """Treats the bytes after the last LF as one more line.
 
-Breaks LEDGER-TORN-001 in prove, verify.
+Breaks LEDGER-TORN-001. Roles: prove, verify.
 """
 
 import io
@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from forum_conformance.lines import Lines
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 init_correctly = Lines.__init__
 
@@ -21,4 +21,4 @@ def init(lines: Lines, stream: BinaryIO) -> None:
 
 
 replace(Lines, "__init__", init)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,6 +1,6 @@
 """Silently takes the last of two members with the same name, as most parsers do.
 
-Breaks LEDGER-LINE-005 in canonicalize, verify.
+Breaks LEDGER-LINE-005. Roles: canonicalize, verify.
 """
 
 import json
@@ -15,7 +15,7 @@ from forum_conformance.finding import Finding
 from forum_conformance.lines import Line
 from forum_conformance.program import canonicalize
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def read_entry(line: Line) -> Entry | Finding:
@@ -39,4 +39,4 @@ def last_of_each_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 replace(first_pass, "read_entry", read_entry)
 replace(canonicalize, "reject_repeated_keys", last_of_each_key)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,6 +1,6 @@
 """Uses as much of a proof's path as it needs and ignores the rest.
 
-Breaks LEDGER-PROOF-001 in prove.
+Breaks LEDGER-PROOF-001. Roles: prove.
 """
 
 import sys
@@ -11,7 +11,7 @@ from forum_conformance.program.merkle_path import WrongPath
 from forum_conformance.program.merkle_path import consistency_roots as consistent_correctly
 from forum_conformance.program.merkle_path import inclusion_root as included_correctly
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def inclusion_root(seq: int, size: int, leaf: bytes, path: Sequence[bytes]) -> bytes:
@@ -34,4 +34,4 @@ def consistency_roots(from_size: int, size: int, known: bytes | None, path: Sequ
 
 replace(proof_check, "inclusion_root", inclusion_root)
 replace(proof_check, "consistency_roots", consistency_roots)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

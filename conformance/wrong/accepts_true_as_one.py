@@ -1,6 +1,6 @@
 """Compares values as Python does: `true` equals 1 and is an integer.
 
-Breaks LEDGER-ENTRY-001 in verify.
+Breaks LEDGER-ENTRY-001. Roles: verify.
 """
 
 import sys
@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from forum_conformance import schemas
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def check_const(_: Any, expected: Any, instance: Any, __: Any) -> Iterator[ValidationError]:
@@ -25,4 +25,4 @@ def is_integer(_: Any, instance: Any) -> bool:
 
 types = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
 replace(schemas, "_Validator", schemas._extend(schemas._Validator, {"const": check_const}, type_checker=types))
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,6 +1,6 @@
 """Interprets `$` in a pattern as Python does: it also matches before a final line feed.
 
-Breaks LEDGER-ENTRY-001 in verify.
+Breaks LEDGER-ENTRY-001. Roles: verify.
 """
 
 import re
@@ -12,7 +12,7 @@ from jsonschema import ValidationError
 
 from forum_conformance import schemas
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def match_pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
@@ -21,4 +21,4 @@ def match_pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[Vali
 
 
 replace(schemas, "_Validator", schemas._extend(schemas._Validator, {"pattern": match_pattern}))
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,6 +1,6 @@
 """Compares run, time and seal with the previous line even if that line is not in canonical form.
 
-Breaks LEDGER-ENTRY-003 in verify.
+Breaks LEDGER-ENTRY-003. Roles: verify.
 """
 
 import json
@@ -13,7 +13,7 @@ from forum_conformance.entry import read_entry as read_correctly
 from forum_conformance.finding import Finding
 from forum_conformance.lines import Line
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 check_correctly = ChainChecker.check
 noncanonical_entries: dict[bytes, Entry] = {}
@@ -37,4 +37,4 @@ def check(chain: ChainChecker, number: int, line_hash: bytes, entry: Entry | Non
 
 replace(first_pass, "read_entry", read_entry)
 replace(ChainChecker, "check", check)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,6 +1,6 @@
 """Counts only charged amounts in a budget, not the reservations of open calls and of the starting call.
 
-Breaks LEDGER-SEMANTICS-015 in verify.
+Breaks LEDGER-SEMANTICS-015. Roles: verify.
 """
 
 import sys
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace as with_
 
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 from forum_conformance.semantics.budgets import Budgets
 from forum_conformance.semantics.call import Call
 
@@ -31,4 +31,4 @@ def settle(budgets: Budgets, call: Call, usage: Mapping[str, int] | None) -> Non
 replace(Budgets, "excess", excess)
 replace(Budgets, "reserve", reserve)
 replace(Budgets, "settle", settle)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,6 +1,6 @@
 """Compares the number of characters of a line, not of bytes, with the maximum length.
 
-Breaks LEDGER-LINE-002 in verify.
+Breaks LEDGER-LINE-002. Roles: verify.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from forum_conformance.lines import MAX_LINE_BYTES, Line, Lines
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def iterate(lines: Lines) -> Iterator[Line]:
@@ -21,4 +21,4 @@ def iterate(lines: Lines) -> Iterator[Line]:
 
 
 replace(Lines, "__iter__", iterate)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,6 +1,6 @@
 """Counts the length of a text in UTF-16 code units, as JavaScript and Java do, not in characters.
 
-Breaks LEDGER-ENTRY-001 in verify.
+Breaks LEDGER-ENTRY-001. Roles: verify.
 """
 
 import sys
@@ -11,7 +11,7 @@ from jsonschema import ValidationError
 
 from forum_conformance import schemas
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def limit_length(_: Any, limit: int, instance: Any, __: Any) -> Iterator[ValidationError]:
@@ -20,4 +20,4 @@ def limit_length(_: Any, limit: int, instance: Any, __: Any) -> Iterator[Validat
 
 
 replace(schemas, "_Validator", schemas._extend(schemas._Validator, {"maxLength": limit_length}))
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -21,7 +21,7 @@ CAUGHT_FILE = FOLDER / "caught.json"
 # These fail before they read the request: one vector of each role is enough, and all of them would take long.
 NEVER_ANSWER = ("crashes", "hangs")
 _NOT_PROGRAMS = ("__main__", "detection")
-_BREAKS = re.compile(r"(?P<fault>.+)\n\nBreaks (?P<breaks>.+) in (?P<roles>[a-z, ]+)\.", re.DOTALL)
+_BREAKS = re.compile(r"(?P<fault>.+)\n\nBreaks (?P<breaks>.+)\. Roles: (?P<roles>[a-z, ]+)\.", re.DOTALL)
 _TIMEOUT_S = 60.0
 _SHORT_TIMEOUT_S = 2.0
 
@@ -52,7 +52,9 @@ def _read_implementation(name: str) -> WrongImplementation:
     docstring = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))) or ""
     match = _BREAKS.fullmatch(docstring)
     if match is None:
-        raise ValueError(f"the docstring of {name}.py must describe the fault, then say 'Breaks REQUIREMENT in ROLES.'")
+        raise ValueError(
+            f"the docstring of {name}.py must describe the fault, then say 'Breaks REQUIREMENT. Roles: ROLES.'"
+        )
     return WrongImplementation(
         name, " ".join(match["fault"].split()), match["breaks"], tuple(match["roles"].split(", "))
     )

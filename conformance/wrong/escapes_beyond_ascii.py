@@ -1,6 +1,6 @@
 r"""Escapes every non-ASCII character (\u20ac).
 
-Breaks LEDGER-LINE-005 in canonicalize, verify.
+Breaks LEDGER-LINE-005. Roles: canonicalize, verify.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any
 from forum_conformance import canonical
 from forum_conformance.program.json_form import Form
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def string(value: Any) -> bytes:
@@ -18,4 +18,4 @@ def string(value: Any) -> bytes:
 
 
 replace(canonical, "form", Form(string=string))
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,13 +1,13 @@
 """Reads a request and never answers.
 
-Breaks the protocol in canonicalize, prove, verify.
+Breaks the protocol. Roles: canonicalize, prove, verify.
 """
 
 import sys
 import time
 
 from forum_conformance.program.answer import Answer, Request
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def hang(_: Request) -> Answer:
@@ -15,4 +15,4 @@ def hang(_: Request) -> Answer:
         time.sleep(60)
 
 
-sys.exit(main(dict.fromkeys(JUDGE, hang)))
+sys.exit(main(dict.fromkeys(JUDGE_ROLES, hang)))

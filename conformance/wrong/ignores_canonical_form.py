@@ -1,6 +1,6 @@
 """Accepts a line with any white space, escapes and order of keys.
 
-Breaks LEDGER-LINE-005 in verify.
+Breaks LEDGER-LINE-005. Roles: verify.
 """
 
 import json
@@ -13,7 +13,7 @@ from forum_conformance.entry import read_entry as read_correctly
 from forum_conformance.finding import Finding
 from forum_conformance.lines import Line
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def read_entry(line: Line) -> Entry | Finding:
@@ -24,4 +24,4 @@ def read_entry(line: Line) -> Entry | Finding:
 
 
 replace(first_pass, "read_entry", read_entry)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,18 +1,18 @@
 """Does not check whether the entries describe a valid run of the wave plan.
 
-Breaks LEDGER-SEMANTICS-001 in verify.
+Breaks LEDGER-SEMANTICS-001. Roles: verify.
 """
 
 import sys
 from dataclasses import replace as with_
 
 from forum_conformance.program.answer import Answer, Request
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def verify(request: Request) -> Answer:
     levels = [level for level in request.get("levels", range(1, 6)) if level != 4]
-    return with_(JUDGE["verify"]({**request, "levels": levels}), levels={})
+    return with_(JUDGE_ROLES["verify"]({**request, "levels": levels}), levels={})
 
 
-sys.exit(main({**JUDGE, "verify": verify}))
+sys.exit(main({**JUDGE_ROLES, "verify": verify}))

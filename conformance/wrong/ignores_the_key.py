@@ -1,6 +1,6 @@
 """Accepts a checkpoint without checking who signed it.
 
-Breaks LEDGER-CHECKPOINT-003 in prove, verify.
+Breaks LEDGER-CHECKPOINT-003. Roles: prove, verify.
 """
 
 import sys
@@ -8,7 +8,7 @@ import sys
 from forum_conformance import note
 from forum_conformance.note import PublicKey, Signature
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def is_signed(_: bytes, __: tuple[Signature, ...], ___: PublicKey) -> bool:
@@ -16,4 +16,4 @@ def is_signed(_: bytes, __: tuple[Signature, ...], ___: PublicKey) -> bool:
 
 
 replace(note, "is_signed", is_signed)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

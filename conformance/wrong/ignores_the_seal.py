@@ -1,13 +1,13 @@
 """Treats a seal like any other entry: it checks neither its presence nor its content.
 
-Breaks LEDGER-SEAL-001 in verify.
+Breaks LEDGER-SEAL-001. Roles: verify.
 """
 
 import sys
 
 from forum_conformance.entry import Entry
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 from forum_conformance.seal import Seals
 
 check_correctly, finish_correctly = Seals.check, Seals.finish
@@ -23,4 +23,4 @@ def finish(seals: Seals, *, ends_with_seal: bool, torn_bytes: int) -> None:
 
 replace(Seals, "check", check)
 replace(Seals, "finish", finish)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,6 +1,6 @@
 """Hashes the nodes of the Merkle tree without the byte that distinguishes them from leaves.
 
-Breaks LEDGER-TREE-001 in prove, verify.
+Breaks LEDGER-TREE-001. Roles: prove, verify.
 """
 
 import hashlib
@@ -8,7 +8,7 @@ import sys
 
 from forum_conformance import merkle
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
@@ -16,4 +16,4 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 replace(merkle, "node_hash", node_hash)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

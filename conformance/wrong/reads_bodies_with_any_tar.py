@@ -1,6 +1,6 @@
 """Reads bodies.tar with a lenient library that does not check headers, padding and trailing bytes.
 
-Breaks LEDGER-TAR-001 in verify.
+Breaks LEDGER-TAR-001. Roles: verify.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from typing import BinaryIO
 from forum_conformance import archive
 from forum_conformance.archive import SALT_BYTES, SALT_TAG, Archive, Member, Rest
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 scan_correctly = archive.scan
 
@@ -35,4 +35,4 @@ def member(tar: tarfile.TarFile, item: tarfile.TarInfo) -> Member:
 
 
 replace(archive, "scan", scan)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

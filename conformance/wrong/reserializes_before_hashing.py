@@ -1,6 +1,6 @@
 """Hashes its own serialization of a line, not the bytes of the line.
 
-Breaks LEDGER-LINE-006 in prove, verify.
+Breaks LEDGER-LINE-006. Roles: prove, verify.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from dataclasses import replace as with_
 from forum_conformance import canonical
 from forum_conformance.lines import Line, Lines
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 iterate_correctly = Lines.__iter__
 
@@ -28,4 +28,4 @@ def iterate(lines: Lines) -> Iterator[Line]:
 
 
 replace(Lines, "__iter__", iterate)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,6 +1,6 @@
 """Sorts the keys of an object by code points, not by UTF-16 code units.
 
-Breaks LEDGER-LINE-005 in canonicalize, verify.
+Breaks LEDGER-LINE-005. Roles: canonicalize, verify.
 """
 
 import sys
@@ -8,7 +8,7 @@ import sys
 from forum_conformance import canonical
 from forum_conformance.program.json_form import Form
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 replace(canonical, "form", Form(sort_key=str))
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,6 +1,6 @@
 """Ends a line at every Unicode line terminator, not only at LF.
 
-Breaks LEDGER-LINE-001 in prove, verify.
+Breaks LEDGER-LINE-001. Roles: prove, verify.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from forum_conformance.lines import MAX_LINE_BYTES, Line, Lines
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
 
 def iterate(lines: Lines) -> Iterator[Line]:
@@ -22,4 +22,4 @@ def iterate(lines: Lines) -> Iterator[Line]:
 
 
 replace(Lines, "__iter__", iterate)
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

@@ -1,7 +1,8 @@
 """Every code has a case that breaks only its rule, and a section that explains it.
 
-A case is a folder in `findings/` with a bundle and an `expected.json`. Files that a repository cannot store are written
-by a builder.
+A case is a folder in `findings/` with a bundle and an `expected.json`: the findings and the exit code of `forum check`,
+or of `forum compile` if `compile` is true. It may name the file to check (`path`) and the values of inputs (`inputs`).
+Bundles that are awkward to keep in a repository (pipes, links, huge or badly encoded files) are written by a builder.
 """
 
 import json
@@ -40,7 +41,7 @@ plan:
   tasks:
     draft: {agent: writer, instruction: Write.}
 """
-WITH_PLAN = WORKFLOW[: WORKFLOW.index("plan:")] + "plan: plan.yaml\n"
+WORKFLOW_WITH_PLAN_FILE = WORKFLOW[: WORKFLOW.index("plan:")] + "plan: plan.yaml\n"
 PLAN = """\
 apiVersion: forum/v1
 kind: Plan
@@ -50,39 +51,39 @@ tasks:
 """
 
 
-def as_expected(findings: Iterable[ManifestFinding], folder: Path) -> list[Expected]:
+def in_expected_form(findings: Iterable[ManifestFinding], folder: Path) -> list[Expected]:
     """Convert findings to the form of `expected.json`."""
     result = []
     for finding in findings:
         place = finding.place
         file = place.file.removeprefix(f"{folder.as_posix()}/")
-        entry = {"code": finding.code, "file": file, "line": place.line, "column": place.column}
-        entry["message"] = finding.message
-        result.append(entry | ({"hint": finding.hint} if finding.hint is not None else {}))
+        document = {"code": finding.code, "file": file, "line": place.line, "column": place.column}
+        document["message"] = finding.message
+        result.append(document | ({"hint": finding.hint} if finding.hint is not None else {}))
     return result
 
 
 def expected_finding(
     code: str, line: int, column: int, message: str, hint: str | None = None, file: str = "workflow.yaml"
 ) -> Expected:
-    entry = {"code": code, "file": file, "line": line, "column": column, "message": message}
-    return entry | ({"hint": hint} if hint is not None else {})
+    document = {"code": code, "file": file, "line": line, "column": column, "message": message}
+    return document | ({"hint": hint} if hint is not None else {})
 
 
 def build_pipe(folder: Path) -> list[Expected]:
-    (folder / "workflow.yaml").write_text(WITH_PLAN)
+    (folder / "workflow.yaml").write_text(WORKFLOW_WITH_PLAN_FILE)
     os.mkfifo(folder / "plan.yaml")
     return [expected_finding("F103", 8, 7, "'plan.yaml' is not a regular file")]
 
 
 def build_link_cycle(folder: Path) -> list[Expected]:
-    (folder / "workflow.yaml").write_text(WITH_PLAN)
+    (folder / "workflow.yaml").write_text(WORKFLOW_WITH_PLAN_FILE)
     (folder / "plan.yaml").symlink_to("plan.yaml")
     return [expected_finding("F103", 8, 7, "'plan.yaml' cannot be read: Too many levels of symbolic links")]
 
 
 def build_huge_file(folder: Path) -> list[Expected]:
-    (folder / "workflow.yaml").write_text(WITH_PLAN)
+    (folder / "workflow.yaml").write_text(WORKFLOW_WITH_PLAN_FILE)
     with (folder / "plan.yaml").open("wb") as stream:
         stream.truncate(16 * 2**20 + 1)
     return [expected_finding("F104", 8, 7, "'plan.yaml' is larger than 16 MiB")]
@@ -102,7 +103,11 @@ def build_bell(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WORKFLOW.replace("Write.", '"Ring \a."'))
     return [
         expected_finding(
-            "F119", 10, 47, "character U+0007 is not allowed in a manifest", 'write it as an escape sequence in "..."'
+            "F119",
+            10,
+            47,
+            "character U+0007 is not allowed in a manifest",
+            "write it as an escape sequence in a double-quoted string",
         )
     ]
 
@@ -111,7 +116,7 @@ def build_link_out_of_the_bundle(folder: Path) -> list[Expected]:
     outside = folder.with_name(folder.name + "-outside")
     outside.mkdir()
     (outside / "plan.yaml").write_text(PLAN)
-    (folder / "workflow.yaml").write_text(WITH_PLAN)
+    (folder / "workflow.yaml").write_text(WORKFLOW_WITH_PLAN_FILE)
     (folder / "plan.yaml").symlink_to(outside / "plan.yaml")
     return [
         expected_finding(
@@ -121,7 +126,7 @@ def build_link_out_of_the_bundle(folder: Path) -> list[Expected]:
 
 
 def build_seventeen_plans(folder: Path) -> list[Expected]:
-    (folder / "workflow.yaml").write_text(WITH_PLAN.replace("plan.yaml", "plan-1.yaml"))
+    (folder / "workflow.yaml").write_text(WORKFLOW_WITH_PLAN_FILE.replace("plan.yaml", "plan-1.yaml"))
     for number in range(1, 17):
         task = f"  next: {{uses: plan-{number + 1}.yaml}}\n"
         (folder / f"plan-{number}.yaml").write_text(PLAN[: PLAN.index("  draft")] + task)
@@ -150,15 +155,15 @@ def codes_in_source() -> list[str]:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_bundle_that_breaks_one_rule_yields_its_finding(folder: Path) -> None:
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    entry = f"{folder.as_posix()}/{expected.get('entry', 'workflow.yaml')}"
+    path = f"{folder.as_posix()}/{expected.get('path', 'workflow.yaml')}"
     inputs = Inputs(expected.get("inputs", {}))
 
-    if expected.get("complete", False):
-        findings = compile_file(entry, None, inputs).report.findings
+    if expected.get("compile", False):
+        findings = compile_file(path, None, inputs).report.findings
     else:
-        findings = check([entry], None, inputs).findings
+        findings = check([path], None, inputs).findings
 
-    assert as_expected(findings, folder) == expected["findings"]
+    assert in_expected_form(findings, folder) == expected["findings"]
     assert exit_code_of(findings) == expected["exit"]
 
 
@@ -171,23 +176,23 @@ def test_a_generated_bundle_yields_its_finding(name: str, tmp_path: Path) -> Non
 
     findings = check([str(folder / "workflow.yaml")], None, Inputs()).findings
 
-    assert as_expected(findings, folder) == expected
-    assert [entry["code"] for entry in expected] == [name[:4]]
+    assert in_expected_form(findings, folder) == expected
+    assert [finding["code"] for finding in expected] == [name[:4]]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_case_is_named_for_the_rule_that_it_breaks(folder: Path) -> None:
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
 
-    assert [entry["code"] for entry in expected["findings"]] == [folder.name[:4]]
+    assert [finding["code"] for finding in expected["findings"]] == [folder.name[:4]]
 
 
 def test_a_case_gives_the_same_findings_from_any_folder(tmp_path: Path) -> None:
     folder = HERE / "findings" / "F012-unknown-agent"
     copy = Path(shutil.copytree(folder, tmp_path / "elsewhere"))
 
-    here = as_expected(check([str(folder / "workflow.yaml")], None, Inputs()).findings, folder)
-    there = as_expected(check([str(copy / "workflow.yaml")], None, Inputs()).findings, copy)
+    here = in_expected_form(check([str(folder / "workflow.yaml")], None, Inputs()).findings, folder)
+    there = in_expected_form(check([str(copy / "workflow.yaml")], None, Inputs()).findings, copy)
 
     assert here == there
 
@@ -206,12 +211,12 @@ def test_every_code_is_explained_once_and_in_order() -> None:
     assert [code for code in explanations() if code.startswith("F")] == codes_in_source()
 
 
-@pytest.mark.parametrize("item", explanations().values(), ids=lambda item: item.code)
-def test_an_explanation_is_well_formed(item: Explanation) -> None:
+@pytest.mark.parametrize("explanation", explanations().values(), ids=lambda explanation: explanation.code)
+def test_an_explanation_is_well_formed(explanation: Explanation) -> None:
     """An explanation has a short title, a few sentences, and pairs of a wrong and a right fragment."""
-    prose, *fragments = re.split(r"\n\n(Wrong|Right):\n\n```yaml\n(.*?)\n```", item.text, flags=re.DOTALL)
+    prose, *fragments = re.split(r"\n\n(Wrong|Right):\n\n```yaml\n(.*?)\n```", explanation.text, flags=re.DOTALL)
 
-    assert re.fullmatch(r"[a-z][^.]{2,48}", item.title)
+    assert re.fullmatch(r"[a-z][^.]{2,48}", explanation.title)
     assert prose.endswith(".") and "```" not in prose and ":\n\n" not in prose
     assert "".join(fragments[2::3]).strip() == ""
     assert fragments[0::3] == ["Wrong", "Right"] * (len(fragments) // 6)
@@ -231,13 +236,13 @@ def test_many_mistakes_in_one_file_are_all_reported_in_order() -> None:
 
     findings = check([str(path)], None, Inputs()).findings
 
-    assert [(f.place.line, f.place.column, f.code) for f in findings] == MANY_MISTAKES
+    assert [(f.place.line, f.place.column, f.code) for f in findings] == EXPECTED_LOCATIONS
     assert all(f"# {f.code} " in lines[f.place.line - 1] for f in findings)
     assert len({f.code for f in findings}) >= 40
     assert exit_code_of(findings) == 2
 
 
-MANY_MISTAKES = [
+EXPECTED_LOCATIONS = [
     (2, 13, "F001"),
     (4, 18, "F205"),
     (5, 1, "F201"),

@@ -200,7 +200,7 @@ def test_an_invalid_ledger_is_refused_with_its_findings(run_dir: Path) -> None:
 
     assert (result.returncode, result.stdout) == (2, "")
     first, *rest = result.stderr.splitlines()
-    assert first == f"forum-conformance: '{run_dir}' is not a valid run directory"
+    assert first == f"forum-conformance: the ledger in '{run_dir}' is not valid, so it cannot be mutated:"
     assert rest[-1] == "L301: bodies.tar is missing or not a regular file"
 
 

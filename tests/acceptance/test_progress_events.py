@@ -91,7 +91,7 @@ def test_resuming_reports_the_state_of_each_task(folder: Folder) -> None:
 
     result = folder.forum("resume", "run", *JSON)
 
-    hint = "the run keeps its plan; to use the changes, start a new run with --failed"
+    hint = "the run keeps its plan; to use the changes, start a new run with 'forum resume --failed'"
     assert result.code == 0, result
     assert [event["text"] for event in events_of_kind(result.err, "notice")] == [
         f"'workflow.yaml' changed since the run started; {hint}",

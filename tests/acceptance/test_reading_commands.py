@@ -141,7 +141,7 @@ def test_a_damaged_ledger_is_read_without_a_traceback(examples: Path, tmp_path: 
     assert f"damaged   {len(GARBAGE)} lines are not entries, the first at seq 9\n" in summary
     assert "torn      6 bytes after the last line\n" in summary
     assert summary.endswith("forum verify damaged\n")
-    assert b"    9  not an entry: 0 bytes\n   10  not an entry: 1 bytes\n" in listed.stdout
+    assert b"    9  not a valid entry (0 bytes)\n   10  not a valid entry (1 byte)\n" in listed.stdout
     assert b"forum: 8 damaged lines, the first at seq 9; run forum verify damaged\n" in listed.stderr
     assert raw.stdout == data.removesuffix(b'{"torn')
     assert [result.returncode for result in (listed, raw, different)] == [0, 0, 1]
@@ -278,7 +278,7 @@ def test_a_line_of_a_megabyte_is_listed_and_a_longer_line_is_skipped(tmp_path: P
     listed = forum("log", "ledger", cwd=tmp_path)
     raw = forum("log", "--json", "ledger", cwd=tmp_path)
 
-    assert b"    2  not an entry: 3,000,000 bytes\n" in listed.stdout
+    assert b"    2  not a valid entry (3,000,000 bytes)\n" in listed.stdout
     assert len(listed.stdout.splitlines()) == 4
     assert raw.stdout == ledger + ledger.splitlines(keepends=True)[0]
     assert b"forum: skipped line 2: it has 3,000,000 bytes, too many for an entry\n" in raw.stderr

@@ -128,7 +128,7 @@ def test_resuming_reports_files_that_changed_since_the_start(folder: Folder) -> 
 
     message = (
         "forum: 'workflow.yaml' changed since the run started; the run keeps its plan; "
-        "to use the changes, start a new run with --failed\n"
+        "to use the changes, start a new run with 'forum resume --failed'\n"
     )
     assert (unchanged.code, changed.code) == (0, 0)
     assert changed.err == message + unchanged.err
@@ -159,7 +159,7 @@ def test_resuming_a_finished_run_prints_its_result_and_changes_nothing(folder: F
     assert (first.code, repeated.code, as_json.code) == (code, code, code), repeated
     assert repeated.out == first.out
     finished = f"forum: the run has finished with the status '{status}'"
-    hint = "" if status == "passed" else "; start a new run from it with --failed"
+    hint = "" if status == "passed" else "; start a new run from it with 'forum resume --failed'"
     assert repeated.err == as_json.err == f"{finished}{hint}\n"
     assert (as_json.document()["status"], as_json.document()["exit_code"]) == (status, code)
     assert bytes_in(folder.path / "run") == before

@@ -45,7 +45,7 @@ def schema_to_send(attempt: Attempt, settings: Mapping[str, Any]) -> Any:
 
 
 def read_document(data: bytes) -> dict[str, Any]:
-    """Reads an answer or a part of it. Raises CallFailed if it is an error."""
+    """Reads a response or a part of it. Raises CallFailed if it is an error."""
     try:
         document = read_json(data)
     except ValueError as error:
@@ -70,13 +70,13 @@ def aborted_answer(error: ServerError) -> CallFailed:
 
 def require_object(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Unreadable(f"the answer's '{name}' is not an object")
+        raise Unreadable(f"'{name}' in the server's response is not an object")
     return value
 
 
 def require_list(value: Any, name: str) -> list[Any]:
     if not isinstance(value, list):
-        raise Unreadable(f"the answer's '{name}' is not a list")
+        raise Unreadable(f"'{name}' in the server's response is not an array")
     return value
 
 
@@ -85,11 +85,16 @@ def require_text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise Unreadable(f"the answer's '{name}' is not a string")
+        raise Unreadable(f"'{name}' in the server's response is not a string")
     return value
 
 
 def join_text_blocks(blocks: list[Any], name: str) -> str:
     """The joined text blocks. Other blocks, such as reasoning, are not part of the answer."""
-    objects = [require_object(block, name) for block in blocks]
-    return "".join(require_text(block.get("text"), name) for block in objects if block.get("type") == "text")
+    return "".join(read_text_block(block, f"{name}[{index}]") for index, block in enumerate(blocks))
+
+
+def read_text_block(block: Any, name: str) -> str:
+    """The text of a block; empty if it is not a text block."""
+    fields = require_object(block, name)
+    return require_text(fields.get("text"), f"{name}.text") if fields.get("type") == "text" else ""

@@ -95,7 +95,9 @@ def _judge_original(path: Path) -> "Report":
     except NoLedger as error:
         raise UsageError(str(error)) from error
     if report.verdict is not Verdict.VALID:
-        raise UsageError(f"'{path}' is not a valid run directory\n{report_text(report).rstrip()}")
+        raise UsageError(
+            f"the ledger in '{path}' is not valid, so it cannot be mutated:\n{report_text(report).rstrip()}"
+        )
     return report
 
 

@@ -1,6 +1,7 @@
 """Recognize archives, compressed files and UTF-16 text by their first bytes.
 
-Do this before looking for signs of a ledger: a tar of a run directory contains the lines of a ledger.
+Callers must check for these formats before they look for signs of a ledger: a tar of a run directory contains ledger
+lines.
 """
 
 import re
@@ -9,20 +10,20 @@ from collections.abc import Iterator
 _MAGIC = ((b"\x1f\x8b\x08", "gzip"), (b"PK\x03\x04", "zip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\x00", "xz"))
 _BLOCK = 512
 _GUESS_BYTES = 64
-# The types of pax and GNU headers that describe the next member.
-_EXTENSIONS = (b"x", b"g", b"L", b"K")
+# Type flags of pax and GNU extension headers, which are not members themselves.
+_EXTENSION_HEADER_TYPES = (b"x", b"g", b"L", b"K")
 _OCTAL = re.compile(rb"[ \x00]*([0-7]+)[ \x00]*")
 _BODY_NAME = re.compile(r"(sha256|salted|redacted)/[0-9a-f]{64}")
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 def compression_of(head: bytes) -> str | None:
-    """The name of a compressed format, by its magic number."""
+    """The name of a compressed format, by its magic number; None if it is unknown."""
     return next((name for magic, name in _MAGIC if head.startswith(magic)), None)
 
 
 def tar_members(head: bytes) -> list[str]:
-    """The names of the members of a tar, as far as the head goes; empty if it is not a tar."""
+    """The names of the members of a tar whose headers are in `head`; empty if it is not a tar."""
     return list(_members(head))
 
 
@@ -36,7 +37,7 @@ def _members(head: bytes) -> Iterator[str]:
         size = _octal(block[124:136])
         if size is None or _octal(block[148:156]) != _checksum(block):
             return
-        if block[156:157] not in _EXTENSIONS:
+        if block[156:157] not in _EXTENSION_HEADER_TYPES:
             yield block[:100].rstrip(b"\x00").decode("utf-8", "replace")
         offset += _BLOCK + -(-size // _BLOCK) * _BLOCK
 
@@ -57,9 +58,9 @@ def utf16_text(head: bytes) -> str | None:
     if encoding is None or not head[2:]:
         return None
     try:
-        # A truncated head may end inside a surrogate pair, but not inside a unit of two bytes.
         return head.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
+        # A head is cut at an even offset, so it may split a surrogate pair but not a code unit.
         is_truncated = error.reason == "unexpected end of data" and len(head) % 2 == 0
         return head[: error.start].decode(encoding).removeprefix("\ufeff") if is_truncated else None
 

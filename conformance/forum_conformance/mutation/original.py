@@ -158,7 +158,7 @@ def is_sealed(entries: Sequence[Entry]) -> bool:
 
 
 def copies(entries: Sequence[Entry], members: Sequence[Member]) -> Files:
-    """The copies of bodies that a run with these entries has: the wave plan and the answers, by path."""
+    """The copies of bodies that a run with these entries has: the wave plan and the outputs, by path."""
     bodies_by_path = {}
     for entry in entries:
         bodies = entry["bodies"]

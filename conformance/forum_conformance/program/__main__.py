@@ -2,6 +2,6 @@
 
 import sys
 
-from forum_conformance.program.serve import JUDGE, main
+from forum_conformance.program.serve import JUDGE_ROLES, main
 
-sys.exit(main(JUDGE))
+sys.exit(main(JUDGE_ROLES))

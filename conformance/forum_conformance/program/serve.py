@@ -12,7 +12,7 @@ from forum_conformance.program.verify import verify
 
 Program: TypeAlias = Mapping[str, Role]
 
-JUDGE: Program = {"canonicalize": canonicalize, "verify": verify, "prove": prove}
+JUDGE_ROLES: Program = {"canonicalize": canonicalize, "verify": verify, "prove": prove}
 
 NOT_OFFERED = 33
 USAGE = 2

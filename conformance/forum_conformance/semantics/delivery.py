@@ -1,4 +1,4 @@
-"""The rules for values that are passed between tasks and out of the run: expansions, deliveries, answers."""
+"""The rules for values that are passed between tasks and out of the run: expansions, deliveries, outputs."""
 
 from forum_conformance.body_references import bodies_of
 from forum_conformance.entry import Entry
@@ -67,14 +67,14 @@ def _is_item(run: Run, unit: Unit, expansion: Expansion, entry: Entry) -> bool:
 
 def answer_given(run: Run, entry: Entry) -> None:
     name = entry["data"]["output"]
-    require(name not in run.answered_outputs, "L425", f"the answer '{name}' was already given")
+    require(name not in run.recorded_outputs, "L425", f"output '{name}' is recorded twice")
     value = run.plan.outputs[name]
     tasks = set(sources(value))
     for task in sorted(tasks):
         ending = run.endings.get(task)
         has_passed = ending is not None and ending.state == "passed"
-        require(has_passed, "L425", f"the answer '{name}' is given, but task '{task}' has not passed")
+        require(has_passed, "L425", f"output '{name}' is recorded, but task '{task}' has not passed")
     is_expected_value = values.is_value(run, value, bodies_of(entry)["value"])
-    require(is_expected_value, "L425", f"the answer '{name}' is not the value of its source")
-    require_cause(entry, last_ending(run, tasks), "the end of the task that the answer comes from")
-    run.answered_outputs.add(name)
+    require(is_expected_value, "L425", f"output '{name}' is not the value of its source")
+    require_cause(entry, last_ending(run, tasks), "the end of the task that the output comes from")
+    run.recorded_outputs.add(name)

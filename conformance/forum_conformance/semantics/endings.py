@@ -85,6 +85,6 @@ def run_sealed(run: Run, entry: Entry) -> None:
 
 def _require_answers(run: Run) -> None:
     for name, value in sorted(run.plan.outputs.items()):
-        if name in run.answered_outputs or any(run.endings[task].state != "passed" for task in sources(value)):
+        if name in run.recorded_outputs or any(run.endings[task].state != "passed" for task in sources(value)):
             continue
-        require(not values.can_compute(run, value), "L425", f"the run passed without the answer '{name}'")
+        require(not values.can_compute(run, value), "L425", f"the run passed, but output '{name}' is not recorded")

@@ -164,4 +164,4 @@ def _check_waves(plan: Plan) -> None:
     for task in plan.tasks:
         for other in plan.dependencies(task):
             is_later = plan.wave_of[task] > plan.wave_of[other]
-            require(is_later, "L401", f"task '{task}' is not in a later wave than '{other}'")
+            require(is_later, "L401", f"task '{task}' depends on '{other}', but is not in a later wave")

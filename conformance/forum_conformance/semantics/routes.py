@@ -23,7 +23,7 @@ def route_decided(run: Run, entry: Entry) -> None:
 def escalation_raised(run: Run, entry: Entry) -> None:
     unit, data = unit_of(run, entry), entry["data"]
     is_open = unit.ending is None and unit.attempts > 0 and unit.call is None
-    require(is_open, "L418", f"'{unit.name}' has ended, has no attempt yet or has an open call")
+    require(is_open, "L418", f"'{unit.name}' escalates, but it has ended, has not been attempted, or has an open call")
     require(not run.holds(unit), "L418", f"'{unit.name}' escalates although its result holds")
     tiers = [tier for tier, _ in unit.ladder[unit.step : unit.step + 2]]
     is_next = tiers == [data["from"], data["to"]]

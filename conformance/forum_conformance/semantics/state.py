@@ -108,7 +108,7 @@ class Run:
         self.open_calls: list[Call] = []
         self.expansions: dict[str, Expansion] = {}
         self.endings: dict[str, Ending] = {}
-        self.answered_outputs: set[str] = set()
+        self.recorded_outputs: set[str] = set()
         self._units: dict[str, Unit] = {}
 
     def task_of(self, unit: Unit) -> Task:

@@ -1,5 +1,5 @@
 // @ts-check
-/** The rules for the ends of tasks and runs: final states, answers and the seal (LEDGER-SEMANTICS-014, 016 and 017). */
+/** The rules for the ends of tasks and runs: final states, outputs and the seal (LEDGER-SEMANTICS-014, 016 and 017). */
 
 import { ensure, ensureCause } from "./rule_violation.js";
 import { sourcesOf } from "./plan.js";
@@ -55,15 +55,15 @@ export function taskEnded(_, entry, unit, task) {
  */
 export async function answerGiven(state, entry) {
   const { output } = entry.data;
-  ensure(!state.answers.has(output), "L425", `the answer '${output}' was already given`);
+  ensure(!state.recordedOutputs.has(output), "L425", `output '${output}' is recorded twice`);
   const expression = state.plan.outputs[output];
   const sources = sourcesOf(expression);
   const havePassed = sources.every((id) => state.task(id).ending?.state === "passed");
-  ensure(havePassed, "L425", `a source of the output '${output}' has not passed`);
+  ensure(havePassed, "L425", `a source of output '${output}' has not passed`);
   const isValue = await state.values.matches(expression, entry.bodies.value);
-  ensure(isValue !== false, "L425", `the answer '${output}' differs from the value of its output`);
+  ensure(isValue !== false, "L425", `output '${output}' is not the value of its source`);
   ensureCause(entry, state.lastEnding(sources));
-  state.answers.add(output);
+  state.recordedOutputs.add(output);
 }
 
 /**
@@ -88,7 +88,7 @@ export async function runSealed(state, entry) {
 async function ensureAnswers(state) {
   for (const [name, expression] of Object.entries(state.plan.outputs)) {
     const havePassed = sourcesOf(expression).every((id) => state.task(id).ending?.state === "passed");
-    if (state.answers.has(name) || !havePassed) continue;
-    ensure(!(await state.values.canCompute(expression)), "L425", `the run passed without the answer '${name}'`);
+    if (state.recordedOutputs.has(name) || !havePassed) continue;
+    ensure(!(await state.values.canCompute(expression)), "L425", `the run passed, but output '${name}' is not recorded`);
   }
 }

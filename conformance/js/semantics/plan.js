@@ -132,7 +132,7 @@ function checkOrder(plan) {
   const waves = wavesOf(plan);
   for (const [id, wave] of waves) {
     for (const other of dependenciesOf(plan.tasks[id])) {
-      ensure(/** @type {number} */ (waves.get(other)) < wave, "L401", `'${id}' is not in a later wave than '${other}'`);
+      ensure(/** @type {number} */ (waves.get(other)) < wave, "L401", `'${id}' depends on '${other}', but is not in a later wave`);
     }
   }
 }

@@ -147,8 +147,8 @@ export class RunState {
     this.calls = new Set();
     /** The number of open calls that are orphans. */
     this.orphans = 0;
-    /** @type {Set<string>} the outputs whose answers were given */
-    this.answers = new Set();
+    /** @type {Set<string>} the recorded outputs */
+    this.recordedOutputs = new Set();
     for (const [id, wave] of wavesOf(plan)) this.#addTask(new Task(id, plan.tasks[id], wave));
   }
 

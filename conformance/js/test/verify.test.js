@@ -53,6 +53,17 @@ test("the worked example of the specification is valid, with the hashes shown th
   assert.deepEqual(report.levels.map(({ status }) => status), ["ok", "ok", "ok", "not checked", "ok"]);
 });
 
+test("a copy that is a link is reported as a link, not as a difference", async () => {
+  const answer = { kind: "answer.given", data: { output: "notes" }, bodies: { value: body("three\n") } };
+  const files = example().set("ledger.jsonl", ledgerOf([OPENED, answer, sealed()]));
+  const run = runOfFiles(files.set("outputs/notes.txt", Buffer.from("three\n")));
+
+  const directory = { ...run.directory, openCopy: async () => "irregular" };
+  const { findings } = await verify({ ...run, directory }, schemas);
+
+  assert.deepEqual(findings.map(({ code, sentence }) => [code, sentence]), [["L308", "outputs/notes.txt is not a regular file"]]);
+});
+
 test("a report matches its schema", async () => {
   const files = example().set("bodies.tar", new Uint8Array(3));
 

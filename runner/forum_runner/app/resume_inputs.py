@@ -36,7 +36,7 @@ def read_secrets(plan: WavePlan, inputs: Inputs) -> dict[str, Any]:
         if known.is_secret:
             secrets[name] = value
         elif not _is_same(value, None if known.value is UNSET else known.value):
-            hint = "a resumed run keeps its inputs; to change them, start a new run with --failed"
+            hint = "a resumed run keeps its inputs; to change them, start a new run with 'forum resume --failed'"
             raise UsageError(f"the input '{name}' differs from its value when the run started; {hint}")
     return secrets
 

@@ -164,7 +164,7 @@ def _report_changes(prepared: PreparedRun, observer: Observer) -> None:
     changed, base = changed_files(prepared), prepared.invocation.base
     if changed:
         files = f"'{changed[0]}'" + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
-        hint = "the run keeps its plan; to use the changes, start a new run with --failed"
+        hint = "the run keeps its plan; to use the changes, start a new run with 'forum resume --failed'"
         observer.notice(f"{files} changed since the run started; {hint}")
     if base is not None and not base.is_dir():
         observer.notice(f"base run '{base}' does not exist; its remaining results cannot be reused")

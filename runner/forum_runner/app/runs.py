@@ -142,7 +142,9 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
             mode = replace(mode, now=SteadyClock(clock.now_us))
             clock.now_us = mode.now()
         if machine.state.is_sealed:
-            raise UsageError(f"run {writer.run} has finished; start a new run from it with --failed")
+            raise UsageError(
+                f"run {writer.run} has finished; start a new run from it with 'forum resume {directory} --failed'"
+            )
         services.observer.opened(run, directory, prepared.plan)
         resources.callback(services.observer.closed)
         services.observer.earlier_entries(_observed_entries(directory))

@@ -28,7 +28,8 @@ def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: 
     if levels is not None:
         unavailable = levels & {3, 4} if source.directory is None else None
         if unavailable:
-            raise UsageError(f"level {min(unavailable)} needs the run directory, but '{source.name}' is a ledger file")
+            level = min(unavailable)
+            raise UsageError(f"level {level} needs the run directory, but only its ledger was given ({source.name})")
         if 5 not in levels and trusted != TrustedReferences():
             raise UsageError("a head, checkpoint, key or pin is compared at level 5, which is not selected")
     # Higher levels have no meaning unless bytes and chain are valid.

@@ -53,7 +53,7 @@ def _print(result: ImportResult) -> None:
     if parsed.check == "fail":
         echo_err(f"forum: the source is invalid: {parsed.reason}; imported unchanged")
     else:
-        echo(f"{'checked' if parsed.check == 'ok' else 'not checked'}: {parsed.reason}")
+        echo(f"source {'checked' if parsed.check == 'ok' else 'not checked'}: {parsed.reason}")
     for remark in parsed.remarks:
         echo(f"note: {remark}")
     echo("events before the import are only as trustworthy as their source")

@@ -43,7 +43,10 @@ def _login_name() -> str:
 
 
 BY = click.option(
-    "--by", default=_login_name, metavar="NAME", help="Record this name: ASCII, no spaces.  [default: your login name]"
+    "--by",
+    default=_login_name,
+    metavar="NAME",
+    help="Set your name, as the ledger records it (ASCII, no spaces).  [default: your login name]",
 )
 RUN_DIRECTORY = _RunDirectory(path_type=Path)
 OUT = click.option(

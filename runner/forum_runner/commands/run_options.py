@@ -99,7 +99,7 @@ def run_request(request: RunRequest | ResumeRequest | RetryRequest, display: Run
     enable_garbage_collection()
     finished = run_main(main())
     if finished.was_finished:
-        hint = "" if finished.status == "passed" else "; start a new run from it with --failed"
+        hint = "" if finished.status == "passed" else "; start a new run from it with 'forum resume --failed'"
         display.notice(f"the run has finished with the status '{finished.status}'{hint}")
     for decision in finished.decisions:
         fate = "reuse" if decision.is_reused else "run"

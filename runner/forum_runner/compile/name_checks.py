@@ -155,7 +155,7 @@ def _check_run_or_instruction(task: Task, project: Project) -> Iterator[Manifest
             yield from _check_program(task.run[0], task.origin.at("run", 0))
         elif not is_present(task.origin.at("run")):
             message = f"task '{task.id}' has no program to run"
-            yield task.origin.key_finding("F309", message, "add 'run': [program, argument, ...]")
+            yield task.origin.key_finding("F309", message, "add 'run: [program, argument, ...]'")
         return
     if task.run is not None:
         other = next(adapter for adapter in adapters if adapter not in runs_programs)

@@ -37,7 +37,7 @@ def check_header(document: Document, kinds: Collection[str]) -> tuple[str | None
     findings = []
     version, kind = value.get("apiVersion"), value.get("kind")
     if version is None and "apiVersion" in value:
-        findings.append(origin.at("apiVersion").finding("F202", "'apiVersion' must be text, but is empty"))
+        findings.append(origin.at("apiVersion").finding("F202", "'apiVersion' must be a string, but has no value"))
     elif version is not None and version not in API_VERSIONS:
         known = " and ".join(f"'{v}'" for v in API_VERSIONS)
         message = f"unknown apiVersion {quoted(version)}"

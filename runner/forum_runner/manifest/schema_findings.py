@@ -17,7 +17,7 @@ from forum_runner.manifest.suggest import hint_for
 BASE_URI = "forum:/v1/"
 
 _Kind = jsonschema_rs.ValidationErrorKind
-_TYPE_NAMES = {"object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number"}
+_TYPE_NAMES = {"object": "a mapping", "array": "a list", "string": "a string", "integer": "a whole number"}
 _TYPE_NAMES |= {"number": "a number", "boolean": "true/false", "null": "nothing"}
 # A gate needs a question and a foreach needs a limit to be safe, so these missing fields have their own codes.
 _SPECIAL_REQUIRED = {
@@ -72,7 +72,8 @@ def _wrong_type(origin: Origin, error: jsonschema_rs.ValidationError, subject: s
     expected = f"{', '.join(others)} or {last}" if others else last
     is_fraction = types == ["integer"] and isinstance(error.instance, float)
     actual = "a fraction" if is_fraction else type_name(error.instance)
-    return origin.finding("F202", f"{subject} must be {expected}, but is {actual}", _syntax_hint(error, types))
+    actual = "has no value" if error.instance is None else f"is {actual}"
+    return origin.finding("F202", f"{subject} must be {expected}, but {actual}", _syntax_hint(error, types))
 
 
 def _not_exactly_one(origin: Origin, error: jsonschema_rs.ValidationError, subject: str) -> ManifestFinding:
@@ -157,7 +158,7 @@ def _subject(path: Path) -> str:
 def type_name(value: Any) -> str:
     if value is None:
         return "empty"
-    names = {bool: "true/false", str: "text", dict: "a mapping", list: "a list", int: "a number", float: "a number"}
+    names = {bool: "true/false", str: "a string", dict: "a mapping", list: "a list", int: "a number", float: "a number"}
     return names[type(value)]
 
 

@@ -266,5 +266,8 @@ def _unprintable_finding(file: str, text: str) -> ManifestFinding:
     character = f"character U+{ord(text[offset]):04X}" if match else "a character"
     message = f"{character} is not allowed in a manifest"
     return ManifestFinding(
-        "F119", Place(file, line, column, line, column + 1), message, 'write it as an escape sequence in "..."'
+        "F119",
+        Place(file, line, column, line, column + 1),
+        message,
+        "write it as an escape sequence in a double-quoted string",
     )

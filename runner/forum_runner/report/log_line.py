@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forum_runner.ledger.read_entry import SEAL, ReadEntry
+from forum_runner.manifest.units import counted
 from forum_runner.report.amounts import clip, time_text
 from forum_runner.report.entry_text import entry_text
 from forum_runner.report.paint import STATE_COLORS, painted
@@ -28,4 +29,4 @@ def log_line(entry: ReadEntry, *, color: bool, is_import: bool = False, reason: 
 
 def damaged_line(number: int, length: int, *, color: bool) -> str:
     """The log line for a ledger line that is not an entry. `number` is the seq that an entry there would have."""
-    return f"{number:>5}  " + painted(f"not an entry: {length:,} bytes", color, fg="red")
+    return f"{number:>5}  " + painted(f"not a valid entry ({counted(length, 'byte')})", color, fg="red")

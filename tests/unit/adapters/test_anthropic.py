@@ -97,8 +97,8 @@ def test_only_text_deltas_are_part_of_the_answer() -> None:
     [
         ({"content": "yes"}, "content"),
         ({"content": None}, "content"),
-        ({"content": ["yes"]}, "content"),
-        ({"content": [{"type": "text", "text": 7}]}, "content"),
+        ({"content": ["yes"]}, "content[0]"),
+        ({"content": [{"type": "text", "text": 7}]}, "content[0].text"),
         ({"model": 7}, "model"),
         ({"stop_reason": ["end_turn"]}, "stop_reason"),
     ],
@@ -108,7 +108,7 @@ def test_a_field_of_the_wrong_type_is_a_network_error(fields: dict[str, Any], fi
 
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.NETWORK
-    assert reply.failure.message.startswith(f"the answer's '{field}' is not ")
+    assert reply.failure.message.startswith(f"'{field}' in the server's response is not ")
 
 
 @pytest.mark.parametrize(

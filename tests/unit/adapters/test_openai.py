@@ -96,11 +96,11 @@ def test_an_answer_without_a_finish_reason_is_malformed(is_stream: bool) -> None
     ("message", "fields", "field"),
     [
         ({"content": 7}, {}, "content"),
-        ({"content": ["x"]}, {}, "content"),
+        ({"content": ["x"]}, {}, "content[0]"),
         ({"refusal": 7}, {}, "refusal"),
         ({}, {"model": 7}, "model"),
         ({}, {"choices": {"a": 1}}, "choices"),
-        ({}, {"choices": ["x"]}, "choices"),
+        ({}, {"choices": ["x"]}, "choices[0]"),
         ({}, {"choices": [{"finish_reason": 7}]}, "finish_reason"),
     ],
 )
@@ -110,7 +110,7 @@ def test_a_field_of_the_wrong_type_is_a_network_error(
     reply = reply_to_document(message, is_stream=is_stream, **fields)
 
     assert reply.failure.kind is ErrorKind.NETWORK
-    assert reply.failure.message.startswith(f"the answer's '{field}' is not ")
+    assert reply.failure.message.startswith(f"'{field}' in the server's response is not ")
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_an_invalid_run_directory_exits_3_and_names_the_first_bad_seq(command: C
         "  4 semantics  not checked: level 1 or 2 failed",
         "  5 seal       not checked: level 1 or 2 failed",
         "L104 at seq 4: the line is not in RFC 8785 form",
-        "L201 at seq 5: prev is not the hash of the previous line",
+        "L201 at seq 5: 'prev' is not the hash of the previous line",
     ]
 
 

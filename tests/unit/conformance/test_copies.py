@@ -1,4 +1,4 @@
-"""Level 3: the copies of answers and of the wave plan."""
+"""Level 3: the copies of outputs and of the wave plan."""
 
 from pathlib import Path
 
@@ -88,7 +88,10 @@ def test_a_symlink_is_not_a_copy(directory: Path, tmp_path: Path, name: str, seq
     copy.rename(tmp_path / "target")
     copy.symlink_to(tmp_path / "target")
 
-    assert findings(judge_directory(directory)) == [("L308", seq)]
+    report = judge_directory(directory)
+
+    assert findings(report) == [("L308", seq)]
+    assert report.findings.items[0].sentence == f"{name} is not a regular file"
 
 
 @pytest.mark.requirement("LEDGER-REDACT-001", "LEDGER-REDACT-002")

@@ -119,7 +119,7 @@ class CheckedRun:
         self.orphans = 0
         self.waves_opened = 0
         self.is_paused = False
-        self.answers: set[str] = set()
+        self.recorded_outputs: set[str] = set()
 
     def unit(self, name: str) -> CheckedUnit:
         """The unit with this name. Raises a Violation if the plan does not have it."""

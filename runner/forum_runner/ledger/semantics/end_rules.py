@@ -1,4 +1,4 @@
-"""Rules for the ends of tasks, for answers, pauses and resumptions, and for the seal."""
+"""Rules for the ends of tasks, for outputs, pauses and resumptions, and for the seal."""
 
 from __future__ import annotations
 
@@ -69,12 +69,14 @@ def answer_given(run: CheckedRun, entry: Entry[AnswerGiven]) -> None:
         raise Violation("L402", f"the plan has no output '{output}'")
     tasks = list(value.tasks())
     have_passed = all(task in run.ends and run.ends[task].state == "passed" for task in tasks)
-    if output in run.answers or not have_passed:
-        raise Violation("L425", f"output '{output}' is recorded twice, or comes from a task that did not pass")
+    if output in run.recorded_outputs:
+        raise Violation("L425", f"output '{output}' is recorded twice")
+    if not have_passed:
+        raise Violation("L425", f"output '{output}' comes from a task that did not pass")
     if not is_value(run, value, entry.bodies["value"]):
         raise Violation("L425", f"output '{output}' differs from the output of its task")
     check_cause(entry, last_end(run, tasks), "the end of the task that the output comes from")
-    run.answers.add(output)
+    run.recorded_outputs.add(output)
 
 
 def run_paused(run: CheckedRun, _entry: AnyEntry) -> None:
@@ -112,7 +114,7 @@ def run_sealed(run: CheckedRun, entry: Entry[RunSealed]) -> None:
 
 def _check_answers(run: CheckedRun) -> None:
     for output, value in run.plan.outputs.items():
-        if output in run.answers or any(run.ends[task].state != "passed" for task in value.tasks()):
+        if output in run.recorded_outputs or any(run.ends[task].state != "passed" for task in value.tasks()):
             continue
         if has_value(run, value):
             raise Violation("L425", f"the run is sealed as passed, but output '{output}' is not recorded")

@@ -48,13 +48,13 @@ class ChainChecker:
         if entry.prev != previous:
             add("L201", seq, _broken_link(seq, entry.prev, previous))
         if entry.seq != seq:
-            add("L202", seq, f"seq is {entry.seq}, expected {seq}")
+            add("L202", seq, f"'seq' is {entry.seq}, expected {seq}")
         if entry.run != self.run:
             add("L203", seq, f"the entry belongs to run {entry.run}, the first entry to {self.run}")
         if not _is_ascending(causes) or (causes and causes[-1] >= seq):
-            add("L204", seq, "causes are not earlier entries in ascending order")
+            add("L204", seq, "'causes' does not list earlier entries in ascending order")
         if entry.at < self._last_time:
-            add("L205", seq, f"at is {entry.at}, earlier than {self._last_time} in the previous entry")
+            add("L205", seq, f"'at' is {entry.at}, earlier than {self._last_time} in the previous entry")
         if (entry.kind == "run.opened") != (seq == 0):
             add("L206", seq, "the first entry is not run.opened" if seq == 0 else "run.opened is not the first entry")
         if self.is_sealed and not may_follow_a_seal(entry.kind):
@@ -67,8 +67,8 @@ def _is_ascending(causes: Sequence[int]) -> bool:
 
 def _broken_link(seq: int, prev: str, previous: str) -> str:
     if seq == 0:
-        return "prev of the first entry is not 64 zeros"
-    found = f"prev is {prev[:12]}..., but entry {seq - 1} has the hash {previous[:12]}..."
+        return "'prev' of the first entry is not 64 zeros"
+    found = f"'prev' is {prev[:12]}..., but entry {seq - 1} has the hash {previous[:12]}..."
     return f"{found}: an entry was altered, removed or inserted"
 
 

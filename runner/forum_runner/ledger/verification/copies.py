@@ -57,6 +57,8 @@ class Copies:
                 first = index.first_reference(digest)
                 first_seq = first.seq if first is not None else seq
                 findings.add("L306", first_seq, f"{file} still contains a body that is redacted")
+            elif path.is_symlink() or not path.is_file():
+                findings.add("L308", seq, f"{file} is not a regular file")
             elif not _is_copy(path, body, bodies):
                 findings.add("L308", seq, f"{file} differs from the recorded body")
         outputs = directory / OUTPUTS
@@ -85,8 +87,6 @@ def _restore(path: Path, data: bytes) -> None:
 
 
 def _is_copy(path: Path, body: BodyReference, bodies: BodyReader) -> bool:
-    if path.is_symlink() or not path.is_file():
-        return False
     try:
         with path.open("rb") as stream:
             if body.salted is None:

@@ -10,7 +10,7 @@ import pytest
 
 from forum_conformance.program import canonicalize
 from forum_conformance.program.patch import replace
-from forum_conformance.program.serve import JUDGE
+from forum_conformance.program.serve import JUDGE_ROLES
 from ledgers import LEDGERS
 
 PROGRAM = [sys.executable, "-m", "forum_conformance.program"]
@@ -23,7 +23,7 @@ def run_dir(tmp_path: Path) -> Path:
 
 def send(role: str, **members: Any) -> dict[str, Any]:
     request = {"protocol": 1, "id": "tests/one", "role": role, **members}
-    return JUDGE[role](request).document(request)
+    return JUDGE_ROLES[role](request).document(request)
 
 
 def prove(run_dir: Path, tmp_path: Path, action: str, **members: Any) -> Path:

@@ -213,6 +213,20 @@ def test_a_redaction_does_not_follow_links_out_of_the_run_directory(tmp_path: Pa
     assert (elsewhere / "notes.txt").read_text() == "private"
 
 
+@pytest.mark.requirement("LEDGER-DIR-002")
+def test_a_link_to_an_equal_file_is_reported_as_a_link_and_not_as_a_difference(tmp_path: Path) -> None:
+    with create_ledger(tmp_path / "run") as ledger:
+        ledger.answer("notes", Body.text("equal"))
+        ledger.seal("passed")
+    copy = tmp_path / "run" / "outputs" / "notes.txt"
+    copy.rename(tmp_path / "elsewhere.txt")
+    copy.symlink_to(tmp_path / "elsewhere.txt")
+
+    (finding,) = verify(tmp_path / "run").findings
+
+    assert (finding.code, finding.sentence) == ("L308", "outputs/notes.txt is not a regular file")
+
+
 TIMES = ["2500-01-01T00:00:00.123457Z", "9999-12-31T23:59:59.999999Z", "2026-02-30T00:00:00.000000Z"]
 
 
