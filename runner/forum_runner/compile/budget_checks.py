@@ -48,8 +48,8 @@ def _check_task(task: Task, project: Project, budget: Budget, run: Budget) -> It
     yield from _check_budget(budget, f"task '{task.id}'", usable_adapters(task, project))
     min_calls = 1 + len(project.judges(task))
     if budget.calls is not None and budget.calls < min_calls:
-        calls = counted(min_calls, "call")
-        message = f"task '{task.id}' needs at least {calls} with its judges, but its budget allows {budget.calls:,}"
+        calls = counted(min_calls, "call") + (" with its judges" if min_calls > 1 else "")
+        message = f"task '{task.id}' needs at least {calls}, but its budget allows {budget.calls:,}"
         yield origin.at("calls").finding("F603", message)
     for field, name, format_value in _FIELDS:
         task_limit, run_limit = getattr(budget, field), getattr(run, field)
@@ -83,7 +83,7 @@ def _check_budget(budget: Budget, owner: str, adapters: Iterable[RosterAdapter])
 
 
 def _check_calls(project: Project, run: Budget) -> Iterator[ManifestFinding]:
-    """Checks that the budgets allow the minimum: one call for each task that always runs, and one for each judge."""
+    """Checks that the budgets of the run and of agents allow the calls that every successful run makes."""
     min_calls = _count_calls(project)
     total = min_calls.pop(_TOTAL, 0)
     if run.calls is not None and run.origin and run.calls < total:
@@ -100,7 +100,11 @@ def _check_calls(project: Project, run: Budget) -> Iterator[ManifestFinding]:
 
 
 def _count_calls(project: Project) -> dict[str, int]:
-    """The minimum number of calls that the root plan makes, by agent and in total. Each plan is counted once."""
+    """The minimum number of calls of a successful run, by agent and in total (with the key `_TOTAL`).
+
+    Each task counts one call, and one for each judge. Tasks that may make no call (`when`, `foreach`, `cache`) do not
+    count. A used plan is counted once, then multiplied.
+    """
     counts: dict[int, dict[str, int]] = {}
     for plan in project.plans_inner_first():
         plan_counts: dict[str, int] = defaultdict(int)

@@ -15,7 +15,10 @@ __all__ = ["Compilation", "CompileOptions", "check_file", "compile_workflow", "r
 
 
 def compile_workflow(bundle: Bundle, entry: str, name: str | None, options: CompileOptions) -> Compilation:
-    """Compiles the workflow in the file `entry`. `name` selects one of several workflows in the file."""
+    """Compiles the workflow in the file `entry`. `name` selects one of several workflows in the file.
+
+    Other manifests in the file are read too, even if the workflow does not use them.
+    """
     source = bundle.open_entry(entry)
     if source is None:
         return findings_only(bundle)
@@ -23,7 +26,7 @@ def compile_workflow(bundle: Bundle, entry: str, name: str | None, options: Comp
 
 
 def check_file(bundle: Bundle, entry: str, name: str | None, inputs: Mapping[str, InputValue]) -> Compilation:
-    """Checks each manifest in a file, or only the workflow called `name`."""
+    """Checks each manifest in a file. If `name` is set, the only workflow that is checked is the one with this name."""
     source = bundle.open_entry(entry)
     if source is None:
         return findings_only(bundle)
@@ -41,7 +44,10 @@ def check_file(bundle: Bundle, entry: str, name: str | None, inputs: Mapping[str
 
 
 def read_script(bundle: Bundle, source: BundleFile, name: str | None) -> tuple[ScriptAnswer, ...]:
-    """The answers of the script in a file, called `name` if there are several; empty if it has errors."""
+    """The answers of the script in a file; empty if there is no such script or it has errors.
+
+    `name` selects one of several scripts.
+    """
     reader = ManifestReader(bundle, KINDS)
     manifest = reader.manifests.entry(source, ["Script"], name)
     answers: tuple[ScriptAnswer, ...] = reader.read(manifest) if manifest else ()

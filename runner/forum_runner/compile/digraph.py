@@ -60,7 +60,7 @@ def strongly_connected(graph: Digraph) -> list[set[str]]:
 
 
 def find_cycle(graph: Digraph) -> list[str]:
-    """A cycle that starts and ends with its first node by name. Every node must have an edge."""
+    """A cycle that starts and ends with the alphabetically first of its nodes. Every node must have a successor."""
     path: dict[str, int] = {}
     node = min(graph)
     while node not in path:

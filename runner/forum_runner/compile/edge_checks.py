@@ -1,4 +1,4 @@
-"""Checks edges: no cycles, unique names, and conditions on upstream tasks only."""
+"""Checks the edges, conditions and selected instances of a plan, and finds cycles and unused tasks."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ def _check_condition(task: Task, when: When, plan: Plan, *, is_upstream: bool) -
 
 
 def has_unclear_edges(task: Task, plan: Plan) -> bool:
-    """Whether an edge of the task is invalid or has a duplicate key, so that its upstream or its name is unknown."""
+    """Whether the upstreams of the task, or the names under which they deliver data, are not all known.
+
+    The reason is an edge that is invalid, has a duplicate key or refers to an unknown task.
+    """
     origin = task.origin.at("needs")
     if origin.is_ambiguous() or has_wrong_type(origin, list) or len(raw_value(origin) or ()) != len(task.needs):
         return True
@@ -103,7 +106,10 @@ def _check_cycles(plan: Plan, upstreams: Digraph) -> Iterator[ManifestFinding]:
 
 
 def _is_resolved(plan: Plan) -> bool:
-    """Whether every edge and output refers to a known task. If not, a task may be used although it looks unused."""
+    """Whether every edge and output is valid and refers to a known task.
+
+    If not, a task may be used although it looks unused.
+    """
     if len(raw_value(plan.origin.at("outputs"))) != len(plan.outputs):
         return False
     if any(has_unclear_edges(task, plan) or has_unknown_performer(task) for task in plan.tasks.values()):

@@ -1,4 +1,7 @@
-"""Checks the data that edges deliver: pointers must have a possible target, and types must be compatible."""
+"""Checks values that flow through a plan: pointers must have a possible target, and types must be compatible.
+
+The values come from edges, conditions, acceptance checks, arguments of used plans, and outputs.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ class OutputTypes:
         self._types_by_task: dict[int, Type] = {}
 
     def instance_type(self, task: Task) -> Type:
-        """The declared type of one instance's output, or else text. A used plan returns an object with its outputs."""
+        """The type of one instance's output: the declared type, or else text.
+
+        For a used plan, it is an object with the plan's outputs. If the declaration is invalid, it is any type.
+        """
         if task.uses is None and task.output is None:
             # An invalid type has its own finding, so assume any type.
             is_unknown = is_present(task.origin.at("output")) or has_unknown_performer(task)
@@ -38,7 +44,10 @@ class OutputTypes:
         return self._types_by_task[id(task)]
 
     def value_type(self, task: Task, selection: OutputSelection) -> Type | UnknownPointer:
-        """The type of the selected value: a list if the task has several instances."""
+        """The type of the selected value, or the pointer that has no target in it.
+
+        If the selection covers all instances of a `foreach` or of an axis of a matrix, the value is a list.
+        """
         selected = select(self.instance_type(task), selection.select)
         if isinstance(selected, UnknownPointer):
             return selected
@@ -88,7 +97,8 @@ def _check_selection(selection: OutputSelection, plan: Plan, types: OutputTypes)
     elif isinstance(selection, When):
         yield from _check_compatibility(found, upstream.id, selection.output, origin.at("output"))
     elif isinstance(selection, Foreach) and "array" not in found.kinds():
-        message = f"the output of '{upstream.id}' is not a list"
+        part = f"'{selection.select}' in " if selection.select else ""
+        message = f"{part}the output of '{upstream.id}' is not a list"
         hint = "declare the type of its 'output', and 'select' a list in it"
         yield origin.at("select" if selection.select else "task").finding("F408", message, hint)
 
@@ -107,7 +117,10 @@ def _check_compatibility(
 
 
 def _check_arguments(task: Task, plan: Plan, project: Project, types: OutputTypes) -> Iterator[ManifestFinding]:
-    """Checks that the data that edges deliver to a used plan is compatible with the plan's inputs."""
+    """Checks the values from edges and the run that a task passes to its used plan.
+
+    They must be compatible with the plan's inputs, and must not go to secret inputs. Each data edge must be passed on.
+    """
     inner = project.used_plan(task)
     is_unclear = has_wrong_type(task.origin.at("with"), dict)
     passed_names = {reference.name for reference in nested_references(task.arguments) if reference.namespace == "needs"}
@@ -118,7 +131,7 @@ def _check_arguments(task: Task, plan: Plan, project: Project, types: OutputType
             continue
         origin = task.origin.at("with", name)
         if expected.secret and reference.namespace in ("needs", "run"):
-            message = f"input '{name}' is secret, but data from edges is recorded"
+            message = f"input '{name}' is secret, but '{reference.namespace}.{reference.name}' is recorded"
             yield origin.finding("F018", message, "pass a secret input: ${{ inputs.NAME }}")
             continue
         need = next((n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name), None)

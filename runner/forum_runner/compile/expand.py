@@ -155,10 +155,10 @@ class _Expander:
     def _edges(
         self, task: Task, scope: PlanScope, values: Mapping[str, Any], conditions: list[dict[str, Any]]
     ) -> tuple[list[Any], tuple[str, ...]]:
-        """The order edges by task, then the data edges by name; and the ids of all upstream tasks.
+        """The order edges by task, then the data edges by name; and the ids of their upstream tasks.
 
         The first tasks of a used plan also depend on the upstreams of the plan. Each task depends on the tasks of its
-        conditions.
+        conditions. The upstream of a `foreach` is not included.
         """
         order_ids = set(scope.upstreams) if not task.needs and not task.foreach else set()
         data: dict[str, dict[str, Any]] = {}
@@ -210,7 +210,7 @@ class _Expander:
     def _selected_values(
         self, selection: OutputSelection, scope: PlanScope, values: Mapping[str, Any]
     ) -> dict[str, str]:
-        """The selected value on each axis. Axes whose value is not known at compile time are left out."""
+        """The selected value on each axis. Axes whose value is unknown at compile time or missing are left out."""
         selected = {}
         for axis, value in selection.matrix.items():
             if not isinstance(value, tuple):

@@ -34,7 +34,7 @@ class SchemaMismatch:
 
 
 def schema_mismatch(value: Any, schema: Schema | None) -> SchemaMismatch | None:
-    """The first reason why a value does not match its schema, if any."""
+    """The first reason why a value does not match its schema; None if it matches, or if there is no schema."""
     if schema is None:
         return None
     error = next(iter(_validator(schema).iter_errors(value)), None)
@@ -53,7 +53,7 @@ def _validator(schema: Schema) -> jsonschema_rs.Draft202012Validator:
 
 
 def parse_values(values: Mapping[str, InputValue], plan: Plan) -> dict[str, InputValue]:
-    """Parses text from the command line according to the type of each input: `1.10` stays text if the input is text."""
+    """Parses text from the command line by the type of each input: `1.10` stays text if the input can be text."""
     return {name: _parse_value(item, plan.inputs.get(name)) for name, item in values.items()}
 
 
@@ -115,7 +115,7 @@ def check_values(
 
 
 def _check_secret(declared: PlanInput, item: InputValue) -> Iterator[ManifestFinding]:
-    """Checks a secret input. A finding about its value neither contains the value nor points to its line."""
+    """Checks a secret input. If the value is invalid, the finding neither contains it nor points to its line."""
     if item.origin and not item.is_private:
         message = f"input '{declared.name}' is secret and cannot be set in a manifest"
         yield item.origin.finding("F018", message, "pass it when the run starts")

@@ -60,7 +60,7 @@ def check_matrix(task: Task) -> Iterator[ManifestFinding]:
 
 
 def check_selected_instances(upstream: Task, selected: Mapping[str, Any], origin: Origin) -> Iterator[ManifestFinding]:
-    """Checks an edge that selects instances of `upstream`; `origin` is the origin of its `matrix`."""
+    """Checks the instances of `upstream` that a `matrix` selects; `origin` is the origin of that `matrix`."""
     declared = upstream.origin.at("matrix")
     for axis, value in sorted(selected.items()):
         if not is_present(declared):
@@ -86,7 +86,7 @@ def check_value(upstream: Task, axis: str, text: str, origin: Origin) -> Iterato
 
 
 def literal_values(selected: Mapping[str, Any]) -> dict[str, str]:
-    """The selected values without references, as text."""
+    """The selected value of each axis, as text. Values that contain references are left out."""
     return {axis: text for axis, value in selected.items() if (text := _literal_text(value)) is not None}
 
 

@@ -1,4 +1,7 @@
-"""Checks that names are defined (agents, adapters, tiers, tasks), and that each task fits the adapters of its agent."""
+"""Checks the adapters of a roster, that names are defined, and that each task fits the adapters of its agent.
+
+The names are those of agents, adapters, tiers and tasks.
+"""
 
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
@@ -30,7 +33,7 @@ def check_roster(roster: Roster) -> Iterator[ManifestFinding]:
         folder = posixpath.normpath(str(adapter.settings.get("cwd", ".")))
         if folder.startswith(("/", "..")):
             message = f"'{folder}' leaves the workspace"
-            yield adapter.origin.at("cwd").finding("F120", message, "write a relative path with '/'")
+            yield adapter.origin.at("cwd").finding("F120", message, "write a relative path inside the workspace")
     for agent in roster.agents.values():
         origin = agent.origin
         for tier, name in agent.adapters.items():
@@ -61,7 +64,7 @@ def check_answers(answers: tuple[ScriptAnswer, ...], project: Project) -> Iterat
 def check_answer_ids(answers: tuple[ScriptAnswer, ...], tasks: Mapping[str, ExpandedTask]) -> Iterator[ManifestFinding]:
     """Checks the task names of a script against the expanded plan.
 
-    An answer can name a task as in its plan, by its id or, for an instance of a foreach, by its number.
+    An answer can contain the name of a task in its plan, the id of a task, or the id of a `foreach` instance.
     """
     if not answers:
         return
@@ -143,7 +146,7 @@ def _has_invalid_adapters(agent: Agent) -> bool:
 
 
 def _check_run_or_instruction(task: Task, project: Project) -> Iterator[ManifestFinding]:
-    """Checks that the task has `run` if its adapters run programs, and `instruction` otherwise."""
+    """Checks that the task has `run` if all its adapters run programs, and `instruction` otherwise."""
     adapters = [adapter for _, adapter in project.ladder(task)]
     if task.lane is not None and task.agent is None:
         yield from _check_routed_task(task, project)

@@ -26,7 +26,7 @@ class Dependencies:
     def find_tasks(self, reference: str) -> set[str]:
         """The tasks that a name refers to: one by its id, all instances of a task, or all tasks of a used plan.
 
-        Any step of the path may omit the instance.
+        Any step of the path may omit the instance. Raises a UsageError if there is no such task.
         """
         steps = reference.split("/")
         tasks = {name for name in self.tasks if _matches(steps, name.split("/"))}
@@ -59,7 +59,10 @@ def _matches(steps: Sequence[str], path: Sequence[str]) -> bool:
 
 
 def select_tasks(data: bytes, tasks: Collection[str]) -> bytes:
-    """Reduces a wave plan to these tasks. Outputs that depend on other tasks are left out."""
+    """Reduces a wave plan to these tasks, and returns its bytes with a new digest.
+
+    Outputs that depend on other tasks are left out.
+    """
     wave_plan = orjson.loads(data)
     document = {name: value for name, value in wave_plan.items() if name not in ("bundle", "digest")}
     document["tasks"] = {name: task for name, task in wave_plan["tasks"].items() if name in tasks}

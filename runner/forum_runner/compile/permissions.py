@@ -30,7 +30,10 @@ def is_allowed(name: str, allowed: Iterable[str]) -> bool:
 
 
 def is_host_allowed(url: str, allowed: Iterable[str]) -> bool:
-    """Whether a pattern allows the host. `name` allows every port, `name:port` one port, `*.name` all subdomains."""
+    """Whether one of the patterns in `allowed` matches the host of the URL. An invalid URL is not allowed.
+
+    `*` matches every host, `name` one host on every port, `name:port` one port, and `*.name` all subdomains.
+    """
     if not is_url(url):
         return False
     parts = urlsplit(url)
@@ -46,7 +49,10 @@ def is_host_allowed(url: str, allowed: Iterable[str]) -> bool:
 
 
 def candidates(project: Project) -> list[Agent]:
-    """The agents to which a task can be routed: they accept an instruction, and the policy allows them."""
+    """The agents to which a task can be routed: they accept an instruction, and the policy allows them.
+
+    Without a policy, there are none.
+    """
     if project.policy is None:
         return []
     allow = project.policy.allow
@@ -55,7 +61,7 @@ def candidates(project: Project) -> list[Agent]:
 
 
 def usable_adapters(task: Task, project: Project) -> list[RosterAdapter]:
-    """The adapters of a task's agent, of its judges and, if the task is routed, of all candidates."""
+    """The adapters of a task's agent, of its judges and, if the task is routed, the allowed ones of all candidates."""
     names = [judge.adapters.get(judge.tier) for judge in project.judges(task)]
     if task.lane is not None and project.policy:
         adapters = (name for agent in candidates(project) for name in agent.adapters.values())
@@ -71,7 +77,7 @@ def reachable_adapters(project: Project) -> dict[str, RosterAdapter]:
 
 
 def check_allow_lists(policy: Policy, roster: Roster) -> Iterator[ManifestFinding]:
-    """Reports names in allow-lists that the roster does not define. They are probably misspelled."""
+    """Reports allowed agents and adapters that the roster does not define. Their names are probably misspelled."""
     for kind, names, known in (
         ("agents", policy.allow.agents, roster.agents),
         ("adapters", policy.allow.adapters, roster.adapters),

@@ -1,4 +1,4 @@
-"""A workflow with all the plans that it uses: the input of the checks."""
+"""A plan with its roster, its policy and all the plans that it uses: the input of the checks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _ONE_INSTANCE: Instances = [("", {})]
 class Project:
     """A root plan with its roster, its policy and all used plans, by the origin of the task that uses each.
 
-    If the roster or the policy could not be read, it is None, and checks that need it are skipped.
+    If the roster or the policy is None, because it could not be read or a plan is checked on its own, the checks that
+    need it are skipped.
     """
 
     root: Plan
@@ -46,7 +47,7 @@ class Project:
         return self._instances[id(task)]
 
     def used_plan(self, task: Task) -> Plan | None:
-        """The plan that a task uses."""
+        """The plan that a task uses; None if it uses none, or one that is unknown, recursive or nested too deeply."""
         return self.used_plans.get(task.origin) if task.uses is not None else None
 
     def plans(self) -> list[Plan]:
@@ -86,7 +87,7 @@ class Project:
         return [agent for agent, adapter in pairs if adapter and not adapter.runs_programs]
 
     def ladder(self, task: Task) -> Ladder:
-        """The tiers of a task with their adapters; unknown adapters are left out."""
+        """The tiers of a task with their adapters; unknown adapters are left out. Empty if the agent is unknown."""
         key = (task.agent, task.escalate)
         if key not in self._ladders:
             agent = self.agent(task.agent)
@@ -102,7 +103,10 @@ class Project:
 
 
 def collect_plans(root: Plan, find_plan: FindPlan) -> tuple[dict[Origin, Plan], list[ManifestFinding]]:
-    """The plan of each `uses`, by the origin of its task, and a finding for each recursive or too deep plan."""
+    """The plan of each `uses`, by the origin of its task, and a finding for each recursive or too deep plan.
+
+    Plans with a finding and plans that `find_plan` does not find are left out.
+    """
     used_plans: dict[Origin, Plan] = {}
     findings: list[ManifestFinding] = []
     heights: dict[int, int] = {}

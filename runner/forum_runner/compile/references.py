@@ -1,4 +1,7 @@
-"""Checks that each `${{ ... }}` refers to an existing input, axis, data edge or property of the run."""
+"""Checks that each `${{ ... }}` refers to an existing input, axis, data edge or property of the run.
+
+Some fields allow only some kinds of references.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ def nested_references(value: Any) -> Iterator[Reference]:
 
 
 def whole_reference(value: Any) -> Reference | None:
-    """The reference, if the value consists of nothing else."""
+    """The reference, if the value consists of nothing else; otherwise None."""
     if not isinstance(value, str) or "${{" not in value:
         return None
     text, _ = parse_text(value)
@@ -100,7 +103,7 @@ def _check_reference(reference: Reference, task: Task, plan: Plan, origin: Origi
 
 
 def _is_unreadable(reference: Reference, task: Task, plan: Plan) -> bool:
-    """Whether the target is present but invalid, so that it could not be read."""
+    """Whether the target of the reference may be present, but is in a part that is invalid and could not be read."""
     if reference.namespace == "matrix":
         origin = task.origin.at("matrix")
         return has_wrong_type(origin, dict) or is_present(origin.at(reference.name))
@@ -135,7 +138,7 @@ def _check_arguments(task: Task, plan: Plan) -> Iterator[ManifestFinding]:
 
 
 def partial_reference_finding(reference: Reference, origin: Origin) -> ManifestFinding:
-    """The finding for a reference to a value that is known only at run time and is not the whole argument."""
+    """The finding for a reference that is only a part of an argument, but whose value is not known before the run."""
     message = f"'{reference.namespace}.{reference.name}' can only be passed as a whole value"
     hint = f"write only '{reference.source}' as the value of an input"
     return ManifestFinding("F314", origin.place_of(reference.source), message, hint)

@@ -87,7 +87,10 @@ class PlanScope:
         return "".join(str(part) for part in self.fill_text(parse_text(value)[0], values))
 
     def fill_text(self, text: Text, values: Mapping[str, Any]) -> list[Part]:
-        """Resolves the known references in a text and joins adjacent strings."""
+        """Inserts known values into a text and joins adjacent strings.
+
+        References to values of the run and to secrets become objects. References to unset inputs stay as they are.
+        """
         parts: list[Part] = []
         for part in text:
             value = part if isinstance(part, str) else self._fill_reference(part, values)

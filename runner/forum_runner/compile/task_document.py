@@ -1,4 +1,4 @@
-"""The parts of a task's wave-plan document that do not depend on where the task is expanded."""
+"""Builds parts of a task's document in the wave plan. The expansion supplies texts and sources of values."""
 
 from __future__ import annotations
 

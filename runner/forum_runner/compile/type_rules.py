@@ -1,6 +1,6 @@
 """Static checks of JSON Schemas: whether a pointer can have a target, and whether two schemas are compatible.
 
-Only certain problems are reported. Other edges pass, and their data is validated on delivery.
+Reports only problems that occur with every possible value. All other data is validated on delivery.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from forum_runner.manifest import pointer
+from forum_runner.manifest.units import counted
 
 _ALL_KINDS = frozenset({"null", "boolean", "object", "array", "string", "integer", "fraction"})
 _NUMBER_KINDS = frozenset({"integer", "fraction"})
@@ -80,7 +81,7 @@ class Type:
         return kinds
 
     def choices(self) -> list[Any] | None:
-        """The allowed values, if they are listed; for several lists, their intersection."""
+        """The allowed values if they are listed (for several lists, their intersection); otherwise None."""
         choices: list[Any] | None = None
         for node in self.conjuncts():
             for listed in ([node["const"]] if "const" in node else None, node.get("enum")):
@@ -103,7 +104,10 @@ _Types = tuple[Type, Type]
 
 @dataclass(frozen=True, slots=True)
 class UnknownPointer:
-    """A pointer that has no target in any value of the type."""
+    """A pointer that has no target in any value of the type.
+
+    `token` is the step that fails, and `known` are the names that exist in its place.
+    """
 
     token: str
     reason: str
@@ -111,7 +115,7 @@ class UnknownPointer:
 
 
 def select(type_: Type, path: str) -> Type | UnknownPointer:
-    """The type of the pointer's target."""
+    """The type of the pointer's target, or the reason why it cannot have one."""
     for token in pointer.tokens(path):
         step = _child_type(type_, token)
         if isinstance(step, UnknownPointer):
@@ -184,11 +188,11 @@ def _item_type(type_: Type, token: str) -> Type | UnknownPointer:
     for node in type_.conjuncts():
         first = node.get("prefixItems", [])
         if index >= node.get("maxItems", index + 1):
-            return UnknownPointer(token, f"it has at most {node['maxItems']} items")
+            return UnknownPointer(token, f"it has at most {counted(node['maxItems'], 'item')}")
         if index < len(first):
             children.append(first[index])
         elif node.get("items") is False:
-            return UnknownPointer(token, f"it has at most {len(first)} items")
+            return UnknownPointer(token, f"it has at most {counted(len(first), 'item')}")
         elif "items" in node:
             children.append(node["items"])
     return type_.derive(*children)

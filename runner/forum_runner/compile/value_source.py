@@ -1,7 +1,7 @@
 """The source of a delivered value, as the wave plan records it.
 
 `{task}` is the output of one task, `{each}` the outputs of the instances of a foreach. `{list}` and `{object}` combine
-other sources.
+other sources. The pointers `select` (in a value) and `item` (in each output) select a part.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def value_source(
 
 
 def final_tasks(project: Project, plan: Plan, prefix: str, name: str, selected: dict[str, str]) -> list[str]:
-    """The ids of the last tasks of a task: itself, or the tasks of its used plan on which no other task depends."""
+    """The ids of the last tasks of a task: its selected instances, or in a used plan the tasks that no other needs."""
     task = plan.tasks[name]
     ids = [prefix + name + suffix for suffix in _selected_suffixes(project, task, selected)]
     inner = project.used_plan(task)

@@ -34,7 +34,7 @@ _UNREADABLE_VALUE_CODES = ("F113", "F114", "F116", "F117", "F118")
 class CompileOptions:
     """How to compile a workflow. `inputs` override its input values, and `answers` the answers of its script.
 
-    `require_all_inputs` reports inputs without a value.
+    `require_all_inputs` reports inputs without a value, except secret ones.
     """
 
     inputs: Mapping[str, InputValue] = field(default_factory=dict)
@@ -44,10 +44,11 @@ class CompileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """The result of compiling: the findings, in order, and a wave plan if none of them is an error.
+    """The result of compiling or checking: the findings, in order, and the files that were read, by path.
 
-    `answers` are the answers of the workflow's script, or None if it has no script. `secrets` are the values of secret
-    inputs. Running the wave plan needs both, but it contains neither.
+    `wave_plan` and its bytes, `data`, are None if a finding is an error or nothing was compiled. `answers` are the
+    answers of the workflow's script, or None if it has no script. `secrets` are the values of secret inputs. A run
+    needs both, but the wave plan contains neither.
     """
 
     findings: tuple[ManifestFinding, ...]
@@ -85,7 +86,7 @@ def compile_to_wave_plan(reader: ManifestReader, workflow: Workflow, options: Co
 
 
 def check_plan(reader: ManifestReader, plan: Plan) -> Iterator[ManifestFinding]:
-    """The findings of the checks of a plan that need no roster and no policy."""
+    """The findings of the checks of a plan on its own, without a roster and a policy."""
     return _check(_make_project(plan, None, reader))
 
 
@@ -116,7 +117,7 @@ def _check(project: Project) -> Iterator[ManifestFinding]:
 
 
 def _check_roster_and_policy(roster: Roster | None, policy: Policy | None) -> Iterator[ManifestFinding]:
-    """The findings of the checks of roster and policy that need no plan."""
+    """The findings of the checks of a roster, and of a policy with it, that need no plan."""
     if roster:
         yield from check_roster(roster)
     if roster and policy:
@@ -156,7 +157,7 @@ def findings_only(bundle: Bundle) -> Compilation:
 
 
 def _without_consequences(findings: list[ManifestFinding]) -> Iterator[ManifestFinding]:
-    """Drops other findings about values that the YAML reader could not read, because its own finding explains them."""
+    """Drops other findings about values that the YAML reader could not read: the reader's finding explains them."""
     unreadable: dict[Place, str] = {}
     for finding in findings:
         if finding.code in _UNREADABLE_VALUE_CODES:
