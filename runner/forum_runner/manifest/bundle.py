@@ -28,7 +28,7 @@ class BundleFile:
 
 
 class Bundle:
-    """Opens the files of a workflow, each once, and collects their findings."""
+    """Opens the files of a workflow, each once. `findings` collects the findings of all readers and checks."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -40,7 +40,10 @@ class Bundle:
         return {name: item for name, item in sorted(self._opened.items()) if isinstance(item, BundleFile)}
 
     def open_entry(self, name: str) -> BundleFile | None:
-        """Opens a file that was passed to a command. A problem is reported at the start of the file."""
+        """Opens a file by its path from the bundle's root, such as one that was passed to a command.
+
+        If it cannot be read, adds a finding at the start of the file and returns None.
+        """
         opened = self._open(name)
         if isinstance(opened, FileProblem):
             self.findings.append(ManifestFinding(opened.code, Place(name), opened.message, opened.hint))
@@ -48,7 +51,7 @@ class Bundle:
         return opened
 
     def open_reference(self, reference: str, origin: Origin) -> BundleFile | None:
-        """Opens a file that a manifest refers to. A problem is reported at the reference."""
+        """Opens a file that a manifest refers to. If it cannot be read, adds a finding there and returns None."""
         try:
             opened = self._open(resolve_path(origin.document.file, reference))
         except FileProblem as problem:
@@ -59,7 +62,11 @@ class Bundle:
         return opened
 
     def single_document(self, source: BundleFile, hint: str | None = None) -> Document | None:
-        """The document of a file that must contain only one, such as a schema or a file of inputs."""
+        """The document of a file that must contain only one, such as a schema or a file of inputs.
+
+        None if the file contains several (which is a finding) or none (which already has one). `hint` is for the
+        finding.
+        """
         if len(source.documents) > 1:
             place = source.documents[1].origin().place()
             message = f"'{source.name}' contains several documents, but only one is allowed"

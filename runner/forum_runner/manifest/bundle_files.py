@@ -71,7 +71,7 @@ def resolve_path(referring_file: str, reference: str) -> str:
         raise FileProblem(
             "F122",
             f"'{reference}' is not a path in the bundle",
-            "forum does not download files; copy it into the bundle",
+            "forum does not download files; copy the file into the bundle",
         )
     if reference.startswith("/") or "\\" in reference or _DRIVE.match(reference):
         raise FileProblem(
@@ -92,7 +92,7 @@ def resolve_path(referring_file: str, reference: str) -> str:
 
 
 def split_reference(reference: str) -> tuple[str, str | None]:
-    """Splits `path#name`. A `#` that no name follows is part of the path."""
+    """Splits `path#name`. Without a name, the second value is None, and a `#` is part of the path."""
     match = _NAMED_REFERENCE.fullmatch(reference)
     return (match[1], match[2]) if match else (reference, None)
 

@@ -8,7 +8,7 @@ from forum_runner.document import Path, Step
 
 
 def instance_path(error: jsonschema_rs.ValidationError, value: Any) -> Path:
-    """The path of the invalid part. Names that look like numbers are text, which the validator does not ensure."""
+    """The path of the invalid part. Keys that look like numbers stay strings; the validator reports them as numbers."""
     path: list[Step] = []
     for step in error.instance_path:
         if isinstance(value, dict):

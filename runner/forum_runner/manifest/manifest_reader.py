@@ -52,14 +52,15 @@ class ManifestReader:
         return self._plans[key]
 
     def used_plan(self, reference: str, origin: Origin) -> Plan | None:
-        """The plan that a task's `uses` refers to."""
+        """The plan that a task's `uses` refers to. If it cannot be found, adds a finding and returns None."""
         manifest = self.manifests.by_reference(reference, "Plan", origin)
         return self.plan(manifest.value, manifest.origin) if manifest else None
 
     def workflow_part(self, value: Mapping[str, Any], origin: Origin, kind_name: str, *, required: bool = False) -> Any:
-        """The roster, policy, plan or script of a workflow: a path, an inline mapping or `default`.
+        """Reads the roster, policy, plan or script of a workflow: a path, an inline mapping or `default`.
 
-        If the field is missing, the manifest of that kind in the same file is used, or else the default.
+        If the field is missing, the manifest of that kind in the same file is used, or else the default, if there is
+        one. Returns None if there is no manifest (a finding if it is `required`) or it cannot be read.
         """
         kind = self._kinds[kind_name]
         field, field_origin = value.get(kind.schema), origin.at(kind.schema)

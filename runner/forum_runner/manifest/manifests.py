@@ -43,7 +43,11 @@ class Manifests:
         return self._manifests[source.name]
 
     def entry(self, source: BundleFile, kinds: Collection[str], name: str | None) -> Manifest | None:
-        """The manifest to use from a file that was passed to a command. Zero or several matches are a finding."""
+        """The manifest with one of these kinds and this name in a file that was passed to a command.
+
+        Returns None if none or several match. Adds a finding, unless a document of unknown kind, which has a finding
+        already, may be the manifest.
+        """
         matches = [m for m in self.manifests_in(source) if m.kind in kinds and name in (None, m.name)]
         kind = " or ".join(kinds)
         if len(matches) == 1:
@@ -69,7 +73,10 @@ class Manifests:
         return matches
 
     def by_reference(self, reference: str, kind: str, origin: Origin) -> Manifest | None:
-        """The manifest that a reference selects: `path`, `path#name` or, in the file of `origin`, `#name`."""
+        """The manifest that a reference selects: `path`, `path#name` or, in the file of `origin`, `#name`.
+
+        If none or several match, adds a finding and returns None.
+        """
         path, name = split_reference(reference)
         file = origin.document.file
         source = self._bundle.open_reference(path, origin) if path else self._bundle.open_entry(file)

@@ -32,7 +32,7 @@ def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
 
 
 def _allow(value: Mapping[str, Any], origin: Origin) -> Allow:
-    """The allow lists. An invalid list allows everything: it has its own finding, and refusals would only follow it."""
+    """The allow-lists. An invalid list allows everything: it has a finding, and refusals would only be consequences."""
     lists: dict[str, tuple[str, ...]] = {}
     for name in (field.name for field in fields(Allow)):
         if has_wrong_type(origin, dict) or has_wrong_type(origin.at(name), list) or None in value.get(name, ()):

@@ -25,7 +25,7 @@ def raw_value(origin: Origin) -> Any:
 
 
 def has_unknown_performer(task: Task) -> bool:
-    """Whether it is unknown if an agent or a plan performs the task. If so, the type of its output is unknown too."""
+    """Whether it is unknown if an agent or a plan performs the task. If so, the type of the output is unknown too."""
     if task.agent is not None or task.lane is not None or task.uses is not None:
         return False
     return not is_present(task.origin.at("agent")) and not is_present(task.origin.at("lane"))

@@ -26,7 +26,7 @@ _ENV_FIELDS = ("api_key_env", "proxy_env")
 
 
 def read_roster(value: Mapping[str, Any], origin: Origin) -> Roster | None:
-    """The roster, or None if a part is missing, because references to it cannot be checked then."""
+    """The roster, or None if its adapters or its agents are missing: references to them could not be checked."""
     if "adapters" not in value or "agents" not in value:
         return None
     return Roster(
@@ -46,7 +46,7 @@ def is_url(text: str) -> bool:
 
 def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> RosterAdapter:
     if "type" not in value:
-        # Without a type, no schema applies to its other fields.
+        # Without a type, no schema applies to the adapter's other fields.
         return RosterAdapter(origin, name, type="", settings={})
     prices = _prices(value.get("prices"))
     argv = value.get("argv")
@@ -64,7 +64,7 @@ def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> RosterAdapt
 
 
 def _settings(value: Mapping[str, Any], prices: Prices | None) -> dict[str, Any]:
-    """The adapter's fields in the wave plan, with defaults and without the user's own fields."""
+    """The adapter's fields in the wave plan, with the defaults of its type and without `x-` fields."""
     settings = {**_DEFAULTS.get(value["type"], {}), **to_model_units(value)}
     settings.pop("prices", None)
     if "env" in value:
@@ -85,7 +85,7 @@ def _prices(value: Mapping[str, Any] | None) -> Prices | None:
 
 
 def _agent(name: str, value: Mapping[str, Any], origin: Origin) -> Agent:
-    """Reads an agent. A single adapter serves its tier; with several adapters, `tier` defaults to the lowest."""
+    """Reads an agent. `tier` defaults to `capable` if the agent has a single adapter, or else to its lowest tier."""
     by_tier = {Tier(tier): adapter for tier, adapter in value.get("adapters", {}).items() if not tier.startswith("x-")}
     lowest = min(by_tier, key=lambda tier: tier.rank) if by_tier else Tier.CAPABLE
     tier = Tier(value["tier"]) if "tier" in value else lowest

@@ -1,7 +1,7 @@
-"""Validates a document against the schema of its kind. Each violation is one finding.
+"""Validates a document against the schema of its kind, and turns violations into findings.
 
-The returned value contains only valid fields: invalid fields are removed, misspelled fields are renamed, and invalid
-list items are replaced by None.
+The returned value has the fields that could be read: invalid fields are removed, misspelled fields are renamed, and
+invalid list items are replaced with None. Required fields may be missing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def validator(name: str) -> jsonschema_rs.Draft202012Validator:
 
 
 def check_header(document: Document, kinds: Collection[str]) -> tuple[str | None, list[ManifestFinding]]:
-    """The kind of a document if it is known, and the findings of the header."""
+    """The kind of a document (None if it is unknown), and the findings of `apiVersion` and `kind`."""
     origin, value = document.origin(), document.value
     if not isinstance(value, dict):
         return None, [origin.finding("F202", f"a manifest must be a mapping, but this is {type_name(value)}")]
@@ -57,7 +57,7 @@ def check_header(document: Document, kinds: Collection[str]) -> tuple[str | None
 
 
 def check_schema(document: Document, schema_name: str) -> tuple[Any, list[ManifestFinding]]:
-    """The valid part of the document's value, and a finding for each violation."""
+    """The valid part of the document's value, and its findings. Several violations in one value may be one finding."""
     errors = list(validator(schema_name).iter_errors(document.value))
     if not errors:
         return document.value, []
@@ -79,7 +79,7 @@ _LocatedError = tuple[Path, jsonschema_rs.ValidationError]
 def _remove_unknown(
     document: Document, value: Any, errors: list[jsonschema_rs.ValidationError]
 ) -> list[ManifestFinding]:
-    """Removes or renames unknown fields and invalid names, and returns their findings."""
+    """Removes or renames unknown fields, removes fields with an empty name, and returns their findings."""
     findings = []
     located = [(instance_path(error, value), error) for error in errors]
     for path, error in located:
@@ -113,7 +113,7 @@ def _unknown_fields(
 
 
 def _schema_findings(document: Document, errors: Iterable[_LocatedError]) -> list[ManifestFinding]:
-    """The findings of validation errors. Of several type or format errors in a value, the broadest is reported."""
+    """The findings of validation errors. Of several type or format errors in a value, only the broadest is reported."""
     by_width = sorted(errors, key=lambda located: -len(located[1].kind.as_dict().get("types", ())))
     main_keywords: dict[Path, str] = {}
     for keyword in ("pattern", "type"):
@@ -133,7 +133,7 @@ def _schema_findings(document: Document, errors: Iterable[_LocatedError]) -> lis
 
 
 def _remove_invalid(value: Any, errors: Iterable[_LocatedError]) -> None:
-    """Removes invalid fields from the value, and replaces invalid list items by None."""
+    """Removes invalid fields from the value, and replaces invalid list items with None."""
     for error_path, error in errors:
         path = error_path
         if isinstance(error.kind, _Kind.PropertyNames):

@@ -121,7 +121,10 @@ def schema_at(error: jsonschema_rs.ValidationError) -> dict[str, Any]:
 
 
 def _description_hint(schema: dict[str, Any]) -> str | None:
-    """The description of a schema as a hint: without a period, and in lower case unless it starts with an acronym."""
+    """The description of a schema as a hint: without a period, and in lower case unless it starts with an acronym.
+
+    None if the schema has no description.
+    """
     sentence = str(schema.get("description", "")).removesuffix(".")
     if not sentence:
         return None
@@ -130,7 +133,7 @@ def _description_hint(schema: dict[str, Any]) -> str | None:
 
 
 def _syntax_hint(error: jsonschema_rs.ValidationError, types: list[str]) -> str | None:
-    """A hint that shows how to write the value."""
+    """A hint that shows how to write the value; None if there is nothing to add to the message."""
     value = error.instance
     if types == ["boolean"]:
         return "write true or false"

@@ -22,7 +22,7 @@ KEYWORDS = (
         "uniqueItems writeOnly".split()
     )
 )
-# These keywords give a schema a second address by which other schemas could refer to it.
+# These keywords give a schema a second address, refer to such an address, or choose a set of keywords.
 UNSUPPORTED_KEYWORDS = frozenset("$anchor $dynamicAnchor $dynamicRef $id $vocabulary".split())
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -18,7 +18,7 @@ _IN_PLACE_LIST = ("allOf", "anyOf", "oneOf")
 
 
 def find_endless_reference(root_schema: Any) -> Path | None:
-    """The path of the first `$ref` that leads into a loop, if there is one. All references must be resolvable."""
+    """The path of the first `$ref` that leads into a loop, or None. All references must be resolvable."""
     by_id: dict[int, tuple[Path, dict[str, Any]]] = {}
     for path, schema in subschemas(root_schema):
         by_id.setdefault(id(schema), (path, schema))

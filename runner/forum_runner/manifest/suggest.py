@@ -28,7 +28,10 @@ def _is_similar(name: str, other: str) -> bool:
 
 
 def hint_for(name: str, known: Collection[str], noun: str, excluded: str | None = None) -> str | None:
-    """A hint for an unknown name: `did you mean 'x'?`, or else the known names except `excluded`."""
+    """A hint for an unknown name: `did you mean 'x'?`, or else the known names except `excluded`, after `noun`.
+
+    None if there are no other names, or far too many.
+    """
     if len(known) > _MAX_KNOWN_NAMES:
         return None
     names = sorted(other for other in known if other != excluded)

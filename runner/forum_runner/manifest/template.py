@@ -50,7 +50,7 @@ def parse_text(text: str) -> tuple[Text, list[TemplateProblem]]:
 
 
 def nested_texts(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """The texts in a value that contain a reference, valid or not, at any depth, each with its path."""
+    """The texts in a value that contain `${{`, at any depth, each with its path. The reference may be invalid."""
     if isinstance(value, str) and "${{" in value:
         yield path, value
     items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()

@@ -1,19 +1,19 @@
 """Durations, amounts of money and counts: as text for people, as integers everywhere else."""
 
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-MICRO = 1_000_000
+_MICRO_USD_PER_USD = 1_000_000
 
 
 def parse_duration(text: str) -> int:
-    """Converts a duration: `90s` is 90,000. The schema has validated the format."""
+    """Converts a duration to milliseconds: `90s` is 90,000. The schema has validated the format."""
     unit = text.lstrip("0123456789")
     return int(text[: -len(unit)]) * _MILLISECONDS[unit]
 
 
 def parse_usd(text: str) -> int:
-    """Converts an amount in dollars exactly, without floats: `0.10` is 100,000."""
+    """Converts dollars to millionths of a dollar, exactly and without floats: `0.10` is 100,000."""
     whole, _, decimals = text.partition(".")
-    return int(whole) * MICRO + int(decimals.ljust(6, "0"))
+    return int(whole) * _MICRO_USD_PER_USD + int(decimals.ljust(6, "0"))
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -21,8 +21,8 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 
-def format_usd(micro: int) -> str:
-    whole, rest = divmod(micro, MICRO)
+def format_usd(micro_usd: int) -> str:
+    whole, rest = divmod(micro_usd, _MICRO_USD_PER_USD)
     decimals = f"{rest:06}".rstrip("0").ljust(2, "0")
     return f"${whole}.{decimals}"
 

@@ -41,7 +41,7 @@ class SchemaReader:
         self._subschema_ids: dict[int, tuple[Any, set[int]]] = {}
 
     def read(self, value: Any, origin: Origin) -> Schema | None:
-        """The schema, or None if it has findings."""
+        """The schema with the files that it refers to, or None if it is invalid. Adds its findings to the bundle."""
         key = origin.document.file.encode() + b"\0" + canonical(value)
         if key not in self._schemas:
             schema = self._read(value, origin)
@@ -59,7 +59,7 @@ class SchemaReader:
         if definitions:
             root_schema = {**root_schema, "$defs": {**root_schema.get("$defs", {}), **definitions}}
         if any(not schema.get("$ref", "#").startswith("#") for _, schema in subschemas(root_schema)):
-            # It refers to an unreadable file. The finding was added when the file was first opened.
+            # The schema refers to an unreadable file. The finding was added when the file was first opened.
             return None
         loop = find_endless_reference(root_schema)
         if loop is not None:
@@ -80,7 +80,10 @@ class SchemaReader:
         return Schema(digest(canonical(root_schema)), root_schema)
 
     def _rewrite_references(self, value: Any, origin: Origin, root: str, definitions: dict[str, Any]) -> Any:
-        """Checks a schema and points each `$ref` to its new target. `root` is the new location of the schema itself."""
+        """Returns a copy of the schema in which each `$ref` points to its new target; an invalid schema is unchanged.
+
+        `root` is the new location of the schema itself. Referenced files are added to `definitions`.
+        """
         if not self._is_well_formed(value, origin):
             return value
         rewritten = copy.deepcopy(value)
@@ -100,7 +103,7 @@ class SchemaReader:
             found = (_keyword_finding(name, content, origin.at(*path, name)) for name, content in schema.items())
             findings += filter(None, found)
         if contains_reference(value):
-            message = "schemas cannot contain references"
+            message = "a schema cannot contain '${{ ... }}'"
             findings.append(origin.key_finding("F019", message, "write the value, or use a command check"))
         reported = set()
         for error in _metaschema().iter_errors(value):
@@ -143,7 +146,7 @@ class SchemaReader:
     def _open_file(self, path: str, origin: Origin) -> Document | None:
         count_before = len(self._bundle.findings)
         source = self._bundle.open_reference(path, origin)
-        # All references that leave the bundle get the same code.
+        # Every reference to something other than a file of the bundle gets the same code.
         for index in range(count_before, len(self._bundle.findings)):
             finding = self._bundle.findings[index]
             if finding.code in ("F120", "F122") and finding.place == origin.place():
@@ -160,7 +163,7 @@ class SchemaReader:
 
 
 def _keyword_finding(keyword: str, value: Any, origin: Origin) -> ManifestFinding | None:
-    """The finding for a keyword that is unknown or not supported; None for any other."""
+    """The finding for a keyword that is unknown or not supported, or whose value is not; None for any other."""
     if keyword in UNSUPPORTED_KEYWORDS:
         return origin.key_finding("F403", f"'{keyword}' is not supported in schemas", "use '$defs'")
     if keyword == "$defs" and any(str(name).startswith(_FILE) for name in value):

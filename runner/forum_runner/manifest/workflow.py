@@ -29,9 +29,9 @@ class InputValue:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow with its parts. A part that could not be read is None and has a finding.
+    """A workflow with its parts. A roster, policy or plan that could not be read is None and has a finding.
 
-    `answers` is None if the workflow has no script.
+    `answers` is None if the workflow has no script, or none that could be read.
     """
 
     origin: Origin
@@ -59,7 +59,7 @@ def read_workflow(reader: ManifestReader, value: Mapping[str, Any], origin: Orig
 
 
 def read_inputs(bundle: Bundle, source: BundleFile, hint: str | None = None) -> dict[str, InputValue]:
-    """The values in an inputs file."""
+    """The values in an inputs file, by name; empty if the file is not one mapping, which is a finding."""
     document = bundle.single_document(source, hint)
     if document is None:
         return {}
@@ -71,7 +71,7 @@ def read_inputs(bundle: Bundle, source: BundleFile, hint: str | None = None) -> 
 
 
 def read_answers(value: Mapping[str, Any], origin: Origin) -> tuple[ScriptAnswer, ...]:
-    """The answers of a script."""
+    """The answers of a script. Invalid answers are left out."""
     answers = enumerate(value.get("answers", ()))
     valid = ((i, answer) for i, answer in answers if answer is not None)
     return tuple(ScriptAnswer(origin.at("answers", i), a.get("task"), a.get("agent"), a) for i, a in valid)

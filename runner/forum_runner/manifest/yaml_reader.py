@@ -1,11 +1,12 @@
 """Reads YAML 1.2 (core schema) and JSON into values with locations. Ambiguous syntax is a finding.
 
-It uses the parser's events instead of its tree: the C parser builds the tree recursively and crashes on deep nesting,
-while events arrive one by one and can be counted.
+This module uses the parser's events instead of its tree: the C parser builds the tree recursively and crashes on deep
+nesting, while events arrive one by one and can be counted.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -71,13 +72,17 @@ class _UnreadableError(Exception):
 
 @dataclass(slots=True)
 class _Frame:
-    """A mapping or list that is not complete yet, with the depth of its content and the number of nodes before it."""
+    """A mapping or list that is not complete yet.
+
+    `nodes_at_start` is the number of nodes read so far when it started, itself included. `inner_depth` is the depth of
+    its content, and `key` the mapping key whose value comes next.
+    """
 
     value: Any
     span: Branch
     is_mapping: bool
     anchor: str | None
-    nodes_before: int
+    nodes_at_start: int
     inner_depth: int = 0
     key: str | None = None
     has_merge_key: bool = False
@@ -165,7 +170,8 @@ class _EventReader:
             frame.has_merge_key = True
             return plain
         if not isinstance(value, str):
-            actual = "a mapping or list" if plain is None else plain or "empty"
+            scalar = plain or ("empty" if value is None else json.dumps(value))
+            actual = "a mapping or list" if isinstance(value, dict | list) else scalar
             hint = f"quote it: '{plain}'" if plain else None
             self._add("F116", span, f"a key must be a string, but this is {actual}", hint)
             return _INVALID_KEY
@@ -199,7 +205,7 @@ class _EventReader:
         if frame.has_merge_key:
             _merge(frame.value, frame.span)
         if frame.anchor is not None:
-            nodes = 1 + self.nodes - frame.nodes_before
+            nodes = 1 + self.nodes - frame.nodes_at_start
             self.anchors[frame.anchor] = _AnchoredValue(frame.value, frame.span, nodes, frame.inner_depth + 1)
         if self.stack:
             self.stack[-1].inner_depth = max(self.stack[-1].inner_depth, frame.inner_depth + 1)

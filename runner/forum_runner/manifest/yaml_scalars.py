@@ -23,7 +23,7 @@ _MAX_QUOTED_LENGTH = 20
 
 
 class InexactNumber(ValueError):
-    """A number that JSON readers do not all read as the same value."""
+    """A number that JSON cannot represent, or that JSON readers do not all read as the same value."""
 
     code = "F118"
 
@@ -46,7 +46,7 @@ class InvalidTag(ValueError):
 
 
 def resolve_plain(text: str) -> Any:
-    """The value of a scalar without quotes and without a tag."""
+    """The value of a scalar without quotes and without a tag. Raises InexactNumber."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMBER_START:
@@ -63,7 +63,7 @@ def resolve_plain(text: str) -> Any:
 
 
 def resolve_tagged(tag: str, text: str) -> Any:
-    """The value of a scalar with a tag, which must match the value."""
+    """The value of a scalar with a tag. Raises InvalidTag if the tag does not match the value, and InexactNumber."""
     if tag in ("!", _TAG + "str"):
         return text
     value = resolve_plain(text)
