@@ -78,6 +78,7 @@ def prove_inclusion(source: LedgerSource, seq: int, size: int | None, key_file: 
 
 
 def prove_consistency(source: LedgerSource, from_size: int, size: int | None, key_file: Path | None) -> LedgerProof:
+    _check_size(from_size)
     key = _optional_key(key_file)
     builder = ConsistencyPath(from_size)
     older = MerkleTree()
@@ -111,6 +112,8 @@ def _read_ledger(
 
     `observe` gets the number, the bytes and the hash of each of the first `size` lines.
     """
+    if size is not None:
+        _check_size(size)
     tree = MerkleTree()
     run, kind, count = "", "", 0
     with source.lines() as lines:
@@ -124,6 +127,11 @@ def _read_ledger(
     if size is not None and size > count:
         raise UsageError(f"'{source.name}' has only {counted(count, 'entry', 'entries')}, fewer than {size:,}")
     return Checkpoint(run, tree.size, tree.root()), kind == "run.sealed" and not lines.torn
+
+
+def _check_size(size: int) -> None:
+    if size < 0:
+        raise UsageError(f"a ledger cannot have {size:,} entries; use a size of 0 or more")
 
 
 def read_pin(path: Path) -> Checkpoint | None:

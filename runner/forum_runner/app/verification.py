@@ -26,6 +26,9 @@ _MAX_FILE_BYTES = 1 << 20
 def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: TrustedReferences) -> VerifyReport:
     """Verifies a ledger at these levels, or at all that are possible."""
     if levels is not None:
+        unknown = levels - ALL_LEVELS
+        if unknown:
+            raise UsageError(f"there is no level {min(map(repr, unknown))}; use levels from 1 to 5")
         unavailable = levels & {3, 4} if source.directory is None else None
         if unavailable:
             level = min(unavailable)
