@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
+
+from forum_runner.errors import UsageError
 
 RUNS = Path(".forum/runs")
 _CACHE = Path(".forum/cache")
@@ -25,9 +28,9 @@ class Workspace:
     cache: Path
 
     def __init__(self, root: Path, runs: Path | None = None, cache: Path | None = None) -> None:
-        object.__setattr__(self, "root", root)
-        object.__setattr__(self, "runs", root / (runs or RUNS))
-        object.__setattr__(self, "cache", root / (cache or _CACHE))
+        object.__setattr__(self, "root", _checked(root))
+        object.__setattr__(self, "runs", _checked(root / (runs or RUNS)))
+        object.__setattr__(self, "cache", _checked(root / (cache or _CACHE)))
 
     @classmethod
     def at(cls, root: Path | str) -> Workspace:
@@ -42,8 +45,19 @@ class Workspace:
 
     def path(self, path: Path | str | None) -> Path | None:
         """Resolves a path against the root."""
-        return None if path is None else self.root / path
+        return None if path is None else _checked(self.root / path)
 
     def file(self, path: Path) -> Path:
         """Like `path`, except that `-` remains `-`: standard input or output."""
-        return path if str(path) == "-" else self.root / path
+        return path if str(path) == "-" else self.path(path)
+
+
+def _checked(path: Path) -> Path:
+    """Refuses a path that no file can have."""
+    try:
+        is_possible = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        is_possible = False
+    if not is_possible:
+        raise UsageError(f"invalid path {str(path)!r}: a path cannot contain a NUL character or a lone surrogate")
+    return path

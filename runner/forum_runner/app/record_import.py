@@ -36,6 +36,8 @@ class ImportResult:
 
 def import_record(workspace: Workspace, source: str, format_: ImportFormat | None, out: Path | None) -> ImportResult:
     """Imports a record. Reads the whole source before it creates the ledger."""
+    if format_ is not None and format_ not in list(ImportFormat):
+        raise UsageError(f"unknown format '{format_}'; formats: {', '.join(ImportFormat)}")
     out = workspace.path(out)
     if out is not None:
         check_is_free(out, has_invocation=False)

@@ -25,6 +25,9 @@ class Inputs:
     file: Path | None = None
 
     def in_workspace(self, workspace: Workspace) -> Inputs:
+        for name, text in self.texts.items():
+            if text.encode(errors="ignore").decode() != text:
+                raise UsageError(f"the value of the input '{name}' has a lone surrogate, which is not a character")
         return self if self.file is None else replace(self, file=workspace.path(self.file))
 
 

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from forum_runner.errors import UsageError
 from forum_runner.graph.plan_graph import build_graph
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
@@ -17,6 +18,8 @@ class GraphFormat(StrEnum):
 
 def render(plan: WavePlan, format: GraphFormat) -> str:
     """Return the drawing, which ends with a newline."""
+    if format not in list(GraphFormat):
+        raise UsageError(f"unknown format '{format}'; formats: {', '.join(GraphFormat)}")
     graph = build_graph(plan)
     # Import only the requested format: text output does not need the SVG layout code.
     match format:
