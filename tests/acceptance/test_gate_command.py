@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,20 @@ def test_a_digest_that_is_too_short_is_refused(folder: Folder, characters: int) 
 
     assert (result.code, "is too short: " in result.err) == (2, True), result
     assert decisions(folder) == []
+
+
+@pytest.mark.parametrize("command", [["list", "run"], ["approve", "run", "publish", "--by", "ann"]])
+def test_gates_of_a_run_without_a_valid_plan_are_refused(folder: Folder, command: list[str]) -> None:
+    run_until_paused(folder)
+    ledger = folder.path / "run/ledger.jsonl"
+    first, rest = ledger.read_bytes().split(b"\n", 1)
+    altered = json.dumps({**json.loads(first), "bodies": {"wave_plan": True}}, sort_keys=True, separators=(",", ":"))
+    ledger.write_bytes(altered.encode() + b"\n" + rest)
+
+    result = folder.forum("gate", *command)
+
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith("forum: the ledger in 'run' is invalid at entry 0: L105 ")
 
 
 def test_resuming_without_a_decision_changes_nothing(folder: Folder) -> None:

@@ -13,22 +13,20 @@ from forum_runner.app.run_handle import close_abandoned_run
 from forum_runner.app.run_preparation import secret_variables
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Decided
+from forum_runner.execute.resume import read_run_start
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.history.read_history import read_history
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.clock import parse_time, wall_clock
 from forum_runner.ledger.files import LedgerBusyError, is_being_written
-from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.recognition import run_directory
-from forum_runner.ledger.recorded_body import RecordedBodies, RedactedBodyError
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import LedgerSource, ledger_at
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.report.next_commands import command_line
 from forum_runner.report.pending_gate import PendingGate, read_pending_gates
 from forum_runner.report.run_context import RunContext
-from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan
 
 _MIN_DIGEST_CHARACTERS = 8
 
@@ -130,16 +128,17 @@ def _directory(source: LedgerSource) -> Path:
 
 
 def _context(directory: Path) -> RunContext:
-    """The context of a run, without a plan if the run has no plan or its plan was redacted."""
+    """The context of a run, without a plan if the run has no plan or its plan was redacted.
+
+    Raises a DamagedLedgerError if the first entry or the plan is invalid.
+    """
     opened = next(read_entries(directory), None)
-    if opened is None or "wave_plan" not in opened.bodies:
+    if opened is None:
         return RunContext()
     try:
-        with (directory / BODIES).open("rb") as stream:
-            data = RecordedBodies(stream).body(opened.bodies["wave_plan"]).data
-    except RedactedBodyError:
+        return RunContext(opened.run, read_run_start(directory).plan)
+    except UsageError:
         return RunContext(opened.run)
-    return RunContext(opened.run, decode_wave_plan(data))
 
 
 def _read_gates(directory: Path, context: RunContext) -> tuple[PendingGate, ...]:
