@@ -70,6 +70,18 @@ def test_a_malformed_checkpoint_is_the_reason_why_an_unfinished_run_is_refused(a
     assert result.err.startswith("forum: the ledger in 'run' is invalid: L506 the checkpoint is malformed: ")
 
 
+def test_a_file_name_cannot_add_a_line_to_a_message(approved_run: Folder) -> None:
+    assert resume(approved_run, "none").code == 0
+    (approved_run.path / "run/outputs/a\nvalid run").touch()
+
+    results = [approved_run.forum(command, "run") for command in ("resume", "replay")]
+
+    message = (
+        "forum: the ledger in 'run' is invalid: L308 outputs/a\N{REPLACEMENT CHARACTER}valid run is not an output of "
+    )
+    assert results == [Result(3, "", f"{message}this run\n")] * 2
+
+
 def test_the_summary_of_a_resumed_run_includes_earlier_work(approved_run: Folder) -> None:
     result = resume(approved_run, "plain")
 

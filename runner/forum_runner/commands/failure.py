@@ -12,7 +12,10 @@ def describe_failure(error: BaseException) -> tuple[str, ExitCode]:
     if isinstance(error, OSError):
         error = FileAccessError(error)
     if isinstance(error, ForumError):
-        return f"forum: {error}", error.exit_code
+        from forum_runner.finding import visible
+
+        # The message may name a file that somebody else created.
+        return f"forum: {visible(str(error))}", error.exit_code
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return "forum: interrupted", ExitCode.INTERRUPTED
     from forum_runner.defect import describe_defect
