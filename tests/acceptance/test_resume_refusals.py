@@ -135,6 +135,10 @@ EDITS: dict[str, tuple[Callable[[Fields], Any], str]] = {
     "a workflow that is a list": (_set("workflow", ["x"]), "Expected `str`, got `array` - at `$.workflow`"),
     "a base that is a number": (_set("base", 1), "Expected a path - at `$.base`"),
     "answers that are strings": (_set("answers", ["x"]), "Expected `object`, got `str` - at `$.answers[0]`"),
+    "an answer without a reply": (
+        _set("answers", [{"task": "b"}]),
+        """/answers/0: {"task":"b"} is not valid under any of the schemas listed in the 'oneOf' keyword""",
+    ),
     "tasks that are a string": (_set("among", "a"), "Expected `array | null`, got `str` - at `$.among`"),
     "inputs that are numbers": (_set("inputs", {"a": 1}), "Expected `str`, got `int` - at `$.inputs[...]`"),
     "an unknown selection": (

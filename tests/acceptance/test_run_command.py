@@ -202,6 +202,23 @@ def test_an_unusable_directory_is_refused_and_not_changed(folder: Folder) -> Non
     assert not (folder.path / "ran").exists()
 
 
+def test_names_that_are_not_utf_8_are_refused_and_nothing_runs(folder: Folder) -> None:
+    other = Folder(folder.path / os.fsdecode(b"folder\xff"))
+    for each in (folder, other):
+        each.write({"a": sh("touch ran")}, answers=[{"output": "x"}])
+    commands = [
+        [*FORUM, "run", str(other.path / "workflow.yaml"), "--deterministic"],
+        [*FORUM, "run", "workflow.yaml", "--deterministic", "--engine", os.fsdecode(b"\xff")],
+    ]
+
+    results = [subprocess.run(command, cwd=folder.path, capture_output=True, check=False) for command in commands]
+
+    reason = b"' in invocation.json: it is not UTF-8; use a different name\n"
+    assert [(result.returncode, result.stdout) for result in results] == [(2, b"")] * 2, results
+    assert results[0].stderr == b"forum: cannot record '%s/folder\\udcff%s" % (os.fsencode(folder.path), reason)
+    assert results[1].stderr == b"forum: cannot record '\\udcff" + reason
+
+
 def test_the_progress_option_selects_the_progress_output(folder: Folder) -> None:
     folder.write({"a": sh("echo one"), "b": sh("cat", needs=["a"])}, outputs={"b": "b"})
 

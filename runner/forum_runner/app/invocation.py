@@ -10,8 +10,12 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from forum_runner.errors import UsageError
+from forum_runner.ledger.entry_schema import schema_violation
+from forum_runner.manifest.schema_check import validator
 
 INVOCATION = "invocation.json"
+# The description of a fault quotes the value, which may be long.
+_MAX_FAULT_LENGTH = 200
 _SelectionMember = Annotated[str, Meta(pattern=r"^(only|start|until)\Z")]
 
 
@@ -42,7 +46,13 @@ class Invocation(Struct, frozen=True, kw_only=True):
         return self.answers is None and self.answers_from is None
 
     def encoded(self) -> bytes:
-        return msgspec.json.format(msgspec.json.encode(self, enc_hook=str, order="deterministic"), indent=1)
+        try:
+            return msgspec.json.format(msgspec.json.encode(self, enc_hook=str, order="deterministic"), indent=1)
+        except UnicodeEncodeError as error:
+            text = error.object.encode(errors="backslashreplace").decode()
+            raise UsageError(
+                f"cannot record '{text}' in {INVOCATION}: it is not UTF-8; use a different name"
+            ) from error
 
 
 def read_invocation(directory: Path) -> Invocation:
@@ -51,12 +61,22 @@ def read_invocation(directory: Path) -> Invocation:
         # A pipe could block.
         raise UsageError(f"'{path}' was altered: it is not a regular file")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Invocation, dec_hook=_read_path)
+        invocation = msgspec.json.decode(path.read_bytes(), type=Invocation, dec_hook=_read_path)
     except FileNotFoundError:
         hint = "copy it from the original run directory; if the workflow has moved, use --root"
         raise UsageError(f"'{directory}' has no {INVOCATION}, which records how the run was started; {hint}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"'{path}' was altered: {error}") from error
+    fault = None if invocation.answers is None else _fault_in(invocation.answers)
+    if fault is not None:
+        raise UsageError(f"'{path}' was altered: {fault[:_MAX_FAULT_LENGTH]}")
+    return invocation
+
+
+def _fault_in(answers: Sequence[dict[str, Any]]) -> str | None:
+    """Why the answers are not those of a script; None if they are."""
+    header = {"apiVersion": "forum/v1", "kind": "Script", "metadata": {"name": "script"}}
+    return schema_violation(validator("script"), {**header, "answers": answers})
 
 
 def _read_path(_type: type, value: Any) -> Path:
