@@ -15,7 +15,7 @@ BLOCK = 512
 END = bytes(2 * BLOCK)
 MAX_BODY_BYTES = 8**11 - 1
 SALT_BYTES = 32
-# If the bodies of a commit are larger, they are written without a copy.
+# Up to this size, the bodies of a commit are joined for one write. Larger ones are written without a copy.
 LARGE_BYTES = 1 << 20
 
 _SALT_TAG = b"forum:salted:v1\n"
@@ -116,7 +116,7 @@ class Archive:
         self.is_torn = bool(head) and not self.has_end_marker
 
     def _member(self, head: bytes) -> Member | None:
-        """The member with this header; None if it is malformed."""
+        """The member with this header; None if its header, content or padding is malformed or incomplete."""
         parsed = parse_header(head)
         if parsed is None:
             return None

@@ -39,8 +39,8 @@ def create_ledger(
 ) -> LedgerWriter:
     """Creates a ledger and writes its first entry. Without a `wave_plan`, the ledger is for entries of user kinds.
 
-    `origin` has the id of the run whose results this run reuses, and the head of its ledger. `extra_files` are written
-    to the directory before the first entry, by name.
+    `origin` has the id of the run whose results this run reuses, and the head of its ledger. `extra_files` maps names
+    of files to their bytes; the files are written to the directory before the first entry.
     """
     directory = Path(directory)
     if run is not None and not fits(run, RunId):
@@ -108,9 +108,9 @@ def open_ledger(
     salt: Salt = random_salt,
     observe: EntryObserver | None = None,
 ) -> LedgerWriter:
-    """Opens an existing ledger for writing: locks it, verifies levels 1 to 3, and sets torn tails aside.
+    """Opens an existing ledger for writing: locks it, verifies levels 1 to 3, and repairs it (see `recovery`).
 
-    `observe` receives each entry. If it raises, the ledger stays unchanged.
+    `observe` receives each entry. If `observe` raises, the ledger stays unchanged.
     """
     directory = Path(directory)
     try:

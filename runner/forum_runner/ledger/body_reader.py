@@ -62,6 +62,7 @@ class BodyReader:
         yield from self._duplicates.get(name, ())
 
     def _scan_member(self) -> bool:
+        """Scans the next member. Returns False if no well-formed member follows."""
         self._stream.seek(self._scanned_to)
         parsed = parse_header(self._stream.read(BLOCK))
         if parsed is None:

@@ -92,7 +92,7 @@ def _decode_by_rules(line: bytes, entry: dict[str, Any]) -> AnyEntry:
 
 
 def _is_flat_user_entry(entry: dict[str, Any]) -> bool:
-    """Whether an encoded entry is valid and of a user kind, and has no lists, objects and floats in its data.
+    """Whether an encoded entry is valid and of a user kind, and has no lists, objects or floats in its data.
 
     This check is faster than decoding the line, which would double the time to write such an entry.
     """

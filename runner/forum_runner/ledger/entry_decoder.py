@@ -1,6 +1,7 @@
-"""Decodes a line into a typed entry, or rejects it: the fast path of level 1.
+"""Decodes a line into a typed entry: the fast path of level 1.
 
-It accepts only lines that pass level 1. For a rejected line, `verification.bytes_level` finds the reason.
+It accepts only lines that pass level 1, but not all of them: lines of user kinds that are not ASCII are left to
+`verification.bytes_level`, as are invalid lines, for which that module finds the reason.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class EntryDecoder:
         self._types = _CachedCheck(_matches(MediaType))
 
     def decode(self, line: bytes, previous: str = "") -> AnyEntry | None:
-        """The entry in a line; None if the line fails level 1. A `prev` equal to `previous` is known to be a digest."""
+        """The entry in a line; None if `bytes_level` must check the line.
+
+        A `prev` equal to `previous` is known to be a digest.
+        """
         # In a canonical line, the last `kind` is the one of the entry itself, not of a value in its data.
         start = line.rfind(_KIND) + len(_KIND)
         kind = line[start : line.find(b'"', start)]

@@ -38,7 +38,7 @@ class MalformedProofError(ForumError):
 
 @dataclass(frozen=True, slots=True)
 class InclusionProof:
-    """Proves that `line` is entry `seq` of the ledger that the checkpoint describes. `path` leads to its root."""
+    """Proves that `line` is entry `seq` of the ledger that the checkpoint describes. `path` leads to the root."""
 
     checkpoint: Checkpoint
     seq: int
@@ -164,7 +164,7 @@ def _line(document: Mapping[str, Any]) -> bytes:
 class ProofReport:
     """The result of checking a proof. `proof` is None if the document is malformed.
 
-    `is_vouched`: a trusted checkpoint, key or pin confirms the root of the proof.
+    `is_vouched`: the proof is valid, and a trusted checkpoint, key or pin confirms its root.
     """
 
     proof: Proof | None

@@ -51,7 +51,7 @@ def read_entry(line: bytes) -> ReadEntry | None:
         return None
     if tuple(map(type, members)) != _TYPES:
         return None
-    # Reports walk entries recursively, so they must not be too deep. Counting brackets is faster than walking each one.
+    # Reports walk entries recursively, so entries must not be too deep. Counting brackets is faster than walking.
     if line.count(b"{") + line.count(b"[") > MAX_DEPTH and is_too_deep(value):
         return None
     entry = ReadEntry(*members)

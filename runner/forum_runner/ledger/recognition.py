@@ -18,7 +18,7 @@ from forum_runner.ledger.source import LedgerSource
 
 _HEAD_BYTES = 1 << 20
 _MEMBERS = tuple(re.compile(rb'"%b"\s*:' % name) for name in (b"bodies", b"causes", b"prev", b"run"))
-# One of the four may be damaged.
+# One of the four members may be damaged.
 _MIN_MEMBERS = 3
 # The beginning of a YAML or JSON mapping, after comments and directives. An archive that contains one does not match.
 _MAPPING = re.compile(rb"""(?:\xef\xbb\xbf)?\s*(?:(?:#|---|%)[^\n]*\n\s*)*(?:\{|["']?[A-Za-z]+["']?[ \t]*:)""")
@@ -65,7 +65,10 @@ def has_ledger_name(source: LedgerSource) -> bool:
 
 
 def ledger_lines(lines: Iterable[bytes], source: LedgerSource) -> Iterator[bytes]:
-    """The lines of a source. Raises a NotALedgerError if its first lines do not look like a ledger."""
+    """The lines of a source. Raises a NotALedgerError if its first lines do not look like a ledger.
+
+    An empty source passes, and so does one with the name of a ledger or in a run directory.
+    """
     unread = iter(lines)
     first_lines: list[bytes] = []
     detector = LedgerDetector()

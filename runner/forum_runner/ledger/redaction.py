@@ -18,7 +18,7 @@ from forum_runner.write_file import sync_directory
 
 
 def find_body(directory: Path, seq: int, name: str) -> tuple[str, Copies]:
-    """The digest of the body `name` of entry `seq`, and all copies of bodies. The ledger is verified and locked."""
+    """The digest of body `name` of entry `seq`, and all copies of bodies. The ledger must be verified and locked."""
     reference = None
     number = -1
     copies = Copies()

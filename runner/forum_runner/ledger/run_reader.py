@@ -1,4 +1,4 @@
-"""Reads the entries, the workflow's name and the mode of a run directory, without verifying it."""
+"""Reads the entries, the last seal, the workflow's name and the mode of a run directory, without verifying it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def workflow_of(directory: Path) -> str | None:
 
 
 def mode_of(directory: Path) -> str | None:
-    """The mode in the first entry: live, scripted or deterministic; None if it cannot be read."""
+    """The mode in the first entry, such as `live` or `imported`; None if it cannot be read."""
     try:
         opened = next(read_entries(directory), None)
     except OSError:

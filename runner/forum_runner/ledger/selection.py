@@ -67,7 +67,10 @@ class Selection:
 
 
 def check_kinds(globs: tuple[str, ...], known: Collection[str]) -> None:
-    """Raises if a glob matches no kind: a misspelled kind would select nothing."""
+    """Raises if a glob matches no kind: a misspelled kind would select nothing.
+
+    Globs that may match user kinds, which cannot be known, are not checked.
+    """
     for glob in globs:
         if not glob.startswith(("x-", "*", "?", "[")) and not any(fnmatchcase(kind, glob) for kind in known):
             raise UsageError(f"unknown kind '{glob}'; choose from {', '.join(sorted(known))}, or x-...")
@@ -82,7 +85,7 @@ def check_tasks(tasks: tuple[str, ...], units: set[str], ledger: str) -> None:
 
 
 def task_of(entry: ReadEntry) -> str | None:
-    """The task that an entry is about. An entry about the budget of a task has its id in `name`."""
+    """The task that an entry is about; None if there is none. An entry about a task's budget has the task in `name`."""
     if entry.task is None and entry.data.get("scope") == "task":
         return get_str(entry.data, "name")
     return entry.task

@@ -122,7 +122,7 @@ def _in_directory(name: str, directory: Path) -> LedgerSource:
 
 
 def _find_run(id_: str, runs: Path) -> Path:
-    """The run directory whose name is the id, or is the only one that starts with it."""
+    """The run directory whose name is the id or, if none is, the only one whose name starts with the id."""
     if not _RUN_ID_OR_PREFIX.fullmatch(id_):
         raise UsageError(f"no file, directory or run '{id_}'")
     try:

@@ -37,7 +37,10 @@ NO_TOTALS = dict.fromkeys(RunTotals.__struct_fields__, 0)
 
 
 class LedgerBrokenError(ForumError):
-    """A write failed, so the state on disk is unknown. Open the ledger again to write more entries."""
+    """A write failed or was interrupted, the writer is closed, or it belongs to the parent process.
+
+    After a failed write, the state on disk is unknown. Open the ledger again to write more entries.
+    """
 
     exit_code = ExitCode.INCOMPLETE
 
@@ -173,7 +176,10 @@ class LedgerWriter:
             return self._stage((entry,), self._encoder.encode)
 
     def stage_trusted(self, entries: Sequence[NewEntry]) -> int:
-        """Stages entries that the caller knows to be valid: they are not checked against their schemas."""
+        """Stages entries that the caller knows to be valid: they are not checked against their schemas.
+
+        Returns the seq of the last one.
+        """
         with self._staging:
             return self._stage(entries, self._encoder.encode_trusted)
 
@@ -271,7 +277,7 @@ class LedgerWriter:
             raise
 
     def answer(self, output: str, value: Body, *, causes: Sequence[int] = ()) -> int:
-        """Records an output of the plan, which is possible once, and writes its copy to `outputs/`."""
+        """Records an output of the plan, which is possible once, and writes its copy to `outputs/`. Returns the seq."""
         with self._staging:
             if output in self._state.recorded_outputs:
                 raise EntryError("answer.given", f"the output '{output}' is already recorded")
@@ -289,7 +295,7 @@ class LedgerWriter:
     def seal(
         self, status: str, counts: Mapping[str, int] | None = None, totals: Mapping[str, int] | None = None
     ) -> int:
-        """Writes a `run.sealed` entry, and a checkpoint of the complete ledger."""
+        """Writes a `run.sealed` entry, and a checkpoint of the complete ledger. Returns the seq of the entry."""
         from forum_runner.ledger.checkpoint import Checkpoint
 
         facts = {"status": status, "counts": dict(counts or NO_COUNTS), "totals": dict(totals or NO_TOTALS)}
@@ -313,7 +319,10 @@ class LedgerWriter:
         return root
 
     def redact(self, seq: int, body: str, reason: str, *, actor: str = "runner") -> int:
-        """Removes the bytes of a body and records the redaction. A sealed ledger is sealed again."""
+        """Records a redaction, then removes the bytes of the body. A sealed ledger is sealed again.
+
+        Returns the seq of the `body.redacted` entry.
+        """
         from forum_runner.ledger.redaction import find_body, remove_bodies
 
         self.commit()
@@ -339,7 +348,7 @@ class LedgerWriter:
         return redaction_seq
 
     def close(self) -> None:
-        """Commits staged entries, syncs, and releases the lock."""
+        """Commits staged entries and syncs, unless the writer is broken, and releases the lock."""
         try:
             if self._broken is None and not self._is_staging and not self._is_committing:
                 self.commit()

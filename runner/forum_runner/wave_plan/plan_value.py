@@ -11,7 +11,7 @@ from forum_runner.manifest.pointer import look_up
 
 
 class NoValueError(Exception):
-    """The value does not exist: a task has no output, or a pointer has no target."""
+    """The value does not exist: a task has no output, an output cannot be decoded, or a pointer has no target."""
 
 
 class Outputs(Protocol):
@@ -35,7 +35,7 @@ class ValueSource(NamedTuple):
 
 
 class PlanValue(ABC):
-    """With `select`, even an empty one, the value is JSON; without it, an output is used unchanged."""
+    """A value of the plan. With `select`, even an empty one, it is JSON; otherwise, an output is used unchanged."""
 
     __slots__ = ()
     select: str | None
@@ -71,7 +71,7 @@ class TaskOutput(PlanValue):
 
 @dataclass(frozen=True, slots=True)
 class InstanceOutputs(PlanValue):
-    """The part at `item` of the output of every instance that passed."""
+    """A list: the part at the pointer `item` of the output of every instance that passed."""
 
     select: str | None
     task: str

@@ -161,7 +161,7 @@ class PlannedTask(Struct, frozen=True, kw_only=True):
         return ",".join(sorted(set(value.tasks()))) if value else ""
 
     def texts(self) -> tuple[PlanText, ...]:
-        """The texts of its prompts."""
+        """The texts that may have placeholders: the instruction, the arguments of the command, and the criteria."""
         return (self.instruction or (), *(self.run or ()), *(self.done_when or ()))
 
     def work(self, edited: str | None = None) -> bytes:

@@ -134,7 +134,7 @@ class WavePlan(Struct, frozen=True, kw_only=True):
     tasks: dict[str, PlannedTask]
 
     def ladder_of(self, task: PlannedTask, agent: str) -> tuple[Rung, ...]:
-        """The ladder of a task: its own or, if the task has a lane, the one of the agent that it was routed to."""
+        """The ladder of a task: its own or, if the task has a lane, the ladder of the agent that it was routed to."""
         if task.ladder:
             return task.ladder
         tier, adapters = self.agents[agent].tier, self.agents[agent].adapters

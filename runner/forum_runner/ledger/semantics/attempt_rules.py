@@ -117,7 +117,8 @@ def verdict_given(run: CheckedRun, entry: Entry[VerdictGiven]) -> None:
     else:
         call = _open_call(unit, data.attempt, data.check)
         if call.by != data.by or call.is_orphan:
-            raise Violation("L408", f"check {data.check} of '{unit.name}' was not requested from this {data.by}")
+            fault = "its process was lost" if call.is_orphan else f"it was not requested from this {data.by}"
+            raise Violation("L408", f"check {data.check} of '{unit.name}' has a verdict, but {fault}")
         check_cause(entry, call.seq, "which requested the verdict")
         run.close_call(unit, call, data.usage)
     if data.verdict == "pass":

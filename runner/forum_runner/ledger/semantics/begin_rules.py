@@ -86,8 +86,10 @@ def task_expanded(run: CheckedRun, entry: Entry[TaskExpanded]) -> None:
         values = read_items(run, items)
     except ValueError as error:
         raise Violation("L419", f"'{name}' cannot be expanded: {error}") from error
-    if count > task.foreach.max or (values is not None and len(values) != count):
-        raise Violation("L419", f"'{name}' cannot have {count} instances")
+    if count > task.foreach.max:
+        raise Violation("L419", f"'{name}' has {count} instances, more than its maximum of {task.foreach.max}")
+    if values is not None and len(values) != count:
+        raise Violation("L419", f"'{name}' has {count} instances, but {len(values)} items")
     if not is_value(run, task.foreach.value, items):
         raise Violation("L419", f"the items of '{name}' are not the value that its foreach selects")
     digests = [sha256(canonical(value)).digest() for value in values] if values is not None else None
@@ -100,7 +102,7 @@ def edge_delivered(run: CheckedRun, entry: Entry[EdgeDelivered]) -> None:
     if value is None and name != unit.item_name:
         raise Violation("L402", f"'{unit.name}' has no data edge '{name}'")
     if unit.has_begun or unit.state is not None or (unit.delivered and name in unit.delivered):
-        raise Violation("L409", f"'{name}' is delivered to '{unit.name}' twice, or after it started")
+        raise Violation("L409", f"'{name}' is delivered to '{unit.name}' twice, or after the unit started or ended")
     if value is None:
         expansion = run.expansions[unit.task.id]
         check_cause(entry, expansion.seq, f"which expanded '{unit.task.id}'")
@@ -112,7 +114,7 @@ def edge_delivered(run: CheckedRun, entry: Entry[EdgeDelivered]) -> None:
         check_cause(entry, last_end(run, tasks), "the end of the task that the value comes from")
         is_expected = is_value(run, value, body)
     if not is_expected:
-        raise Violation("L407", f"the value delivered to '{unit.name}' as '{name}' is not the upstream's output")
+        raise Violation("L407", f"the value delivered to '{unit.name}' as '{name}' is not the value of its source")
     unit.delivered = unit.delivered or set()
     unit.delivered.add(name)
     unit.delivered_seq = entry.seq
@@ -149,7 +151,9 @@ def gate_decided(run: CheckedRun, entry: Entry[GateDecided]) -> None:
     if data.by == "person" and is_past_deadline:
         raise Violation("L414", f"a person decided about '{unit.name}' after the deadline")
     planned = None if unit.task.gate is None else unit.task.gate.deadline_decision
-    if data.by == "deadline" and (not is_past_deadline or data.decision != planned):
-        raise Violation("L414", f"the deadline of '{unit.name}' has not passed, or the plan decides otherwise")
+    if data.by == "deadline" and not is_past_deadline:
+        raise Violation("L414", f"the deadline decides about '{unit.name}' before it is reached, or without one")
+    if data.by == "deadline" and data.decision != planned:
+        raise Violation("L414", f"at its deadline, the gate of '{unit.name}' must be {planned}")
     check_cause(entry, gate.seq, "which opened the gate")
     gate.decision, gate.decided_seq = data.decision, entry.seq

@@ -55,7 +55,7 @@ class CheckedBudgets:
         self.totals["calls"] += needed[0]
 
     def settle(self, task: PlannedTask, agent: str | None, reserved: Reservation, usage: CallUsage | None) -> None:
-        """Replaces the reservation of a call by its usage. If the usage is unknown, the reservation stays charged."""
+        """Replaces the reservation of a call with its usage. If the usage is unknown, the reservation stays charged."""
         if usage is not None:
             before, after = _amounts(reserved, 0), _amounts(usage, 0)
             for account in self._accounts_of(task, agent):

@@ -32,7 +32,7 @@ def read_checked_plan(data: bytes, opened: RunOpened) -> WavePlan:
     if sorted(listed) != sorted(document["tasks"]):
         raise Violation("L401", "the waves of the wave plan do not list every task exactly once")
     plan = read_wave_plan(document)
-    _check_names(plan)
+    _check_consistency(plan)
     return plan
 
 
@@ -51,8 +51,8 @@ def _parse(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     return document, members
 
 
-def _check_names(plan: WavePlan) -> None:
-    """Checks that the plan contains every task, agent and adapter that it refers to."""
+def _check_consistency(plan: WavePlan) -> None:
+    """Checks that the plan contains every task, agent and adapter that it refers to, and that its tasks are valid."""
     for task in plan.tasks.values():
         _check_task(plan, task)
     if any(name not in plan.adapters for agent in plan.agents.values() for name in agent.adapters.values()):
@@ -70,7 +70,7 @@ def _check_task(plan: WavePlan, task: PlannedTask) -> None:
         raise Violation("L401", f"task '{task.id}' names an agent or adapter that the wave plan does not have")
     for name in task.depends_on:
         if name not in plan.tasks or plan.tasks[name].wave >= task.wave:
-            raise Violation("L401", f"task '{task.id}' does not come after '{name}' in the wave plan")
+            raise Violation("L401", f"task '{task.id}' depends on '{name}', which is not in an earlier wave")
     values = [edge.value for edge in task.edges] + [condition.value for condition in task.conditions]
     for value in (*values, *([task.foreach.value] if task.foreach else [])):
         _check_value(plan, f"task '{task.id}'", value)

@@ -42,8 +42,8 @@ class CheckedGate:
 class CheckedUnit:
     """A task without foreach, or one instance of a task with foreach.
 
-    `step` is the index of its rung in the ladder. `is_ok` tells whether its last attempt succeeded. `closed_seq`,
-    `delivered_seq` and `decided_seq` of its gate are the entries that other entries must name as causes.
+    `step` is the index of its rung in the ladder. `is_ok` is True if its last attempt succeeded. Later entries must
+    name the entries `closed_seq`, `delivered_seq` and, of its gate, `decided_seq` as causes.
     """
 
     name: str
@@ -67,7 +67,7 @@ class CheckedUnit:
 
     @property
     def item_name(self) -> str | None:
-        """The name under which an instance receives its item."""
+        """The name under which an instance receives its item; None for a task without foreach."""
         return self.task.foreach.name if self.index is not None and self.task.foreach is not None else None
 
     def delivered_value(self, name: str) -> PlanValue | None:
@@ -99,7 +99,7 @@ class CheckedExpansion:
 
 @dataclass(frozen=True, slots=True)
 class CheckedEnd:
-    """The end of a task: its entry and its final state."""
+    """The end of a task: the seq of its `task.ended` entry, and its final state."""
 
     seq: int
     state: str
@@ -135,7 +135,7 @@ class CheckedRun:
         template, index = split_instance_id(name) or ("", 0)
         expansion = self.expansions.get(template)
         if expansion is None or index >= expansion.instances:
-            raise Violation("L402", f"'{name}' is not a task of the plan or an instance of one")
+            raise Violation("L402", f"'{name}' is neither a task without foreach nor an instance of an expanded task")
         task = self.plan.tasks[template]
         unit = expansion.units[index] = CheckedUnit(name, task, index, task.agent)
         return unit

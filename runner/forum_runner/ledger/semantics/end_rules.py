@@ -74,7 +74,7 @@ def answer_given(run: CheckedRun, entry: Entry[AnswerGiven]) -> None:
     if not have_passed:
         raise Violation("L425", f"output '{output}' comes from a task that did not pass")
     if not is_value(run, value, entry.bodies["value"]):
-        raise Violation("L425", f"output '{output}' differs from the output of its task")
+        raise Violation("L425", f"output '{output}' is not the value of its source")
     check_cause(entry, last_end(run, tasks), "the end of the task that the output comes from")
     run.recorded_outputs.add(output)
 

@@ -42,13 +42,16 @@ def has_value(run: CheckedRun, value: PlanValue) -> bool:
 
 
 def read_items(run: CheckedRun, body: BodyReference) -> list[Any] | None:
-    """The list that a foreach was expanded from, None if it cannot be read; raises a ValueError if it is not a list."""
+    """The list that a foreach was expanded from; None if the body cannot be read.
+
+    Raises a ValueError if the body is not a list in RFC 8785 form.
+    """
     try:
         items = _canonical_value(_read(run, body))
     except _UnknownValueError:
         return None
     except NoValueError as error:
-        raise ValueError("the items cannot be read as JSON") from error
+        raise ValueError("the items are not JSON in RFC 8785 form") from error
     if not isinstance(items, list):
         raise ValueError("the items are not a list")
     return items

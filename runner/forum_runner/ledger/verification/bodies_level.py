@@ -67,7 +67,10 @@ def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_s
 
 
 def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> bool:
-    """Whether the archive has exactly the expected bodies, in order, and none is redacted."""
+    """Whether the archive has exactly the expected bodies, in order, and none is redacted.
+
+    Also False if a body is too large for this comparison, which holds one body at a time in memory.
+    """
     if index.redacted:
         return False
     read = stream.read
@@ -141,7 +144,7 @@ class _Comparison:
         size = first.size + (SALT_BYTES if first.is_salted else 0)
         if member.folder == REDACTED:
             if not is_redacted:
-                self._held.add("L307", first.seq, f"body {name} is redacted, but no entry records it")
+                self._held.add("L307", first.seq, f"body {name} is redacted, but no entry records the redaction")
             if member.size != size or not member.is_zero:
                 self._held.add("L303", first.seq, f"redacted body {name} is not all zeros, or has the wrong size")
             return

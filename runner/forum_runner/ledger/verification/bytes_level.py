@@ -1,4 +1,4 @@
-"""Level 1: checks one line by itself, rule by rule, to find why the decoder rejects it."""
+"""Level 1: checks a line that the decoder does not accept, rule by rule. The line may still be valid."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read_object(line: bytes) -> tuple[dict[str, Any], list[str]]:
     try:
         text = line.decode()
         value = json.loads(text, parse_float=parse_bad_number, parse_int=parse_integer, parse_constant=refuse_constant)
-        _check_duplicates_too(text)
+        _check_depth_and_surrogates(text)
     except UnicodeDecodeError as error:
         raise Violation("L102", f"the line is not UTF-8: {error.reason} at byte {error.start}") from error
     except ValueError as error:
@@ -78,8 +78,8 @@ def read_object(line: bytes) -> tuple[dict[str, Any], list[str]]:
     return value, bad_numbers
 
 
-def _check_duplicates_too(text: str) -> None:
-    """Checks depth and lone surrogates, also in values that the parser drops because their key occurs again."""
+def _check_depth_and_surrogates(text: str) -> None:
+    """Refuses deep nesting and lone surrogates, also in values that the parser drops because their key is repeated."""
     # Only a line with many brackets can be too deep, and only an escape can be a lone surrogate.
     if text.count("[") + text.count("{") <= MAX_DEPTH and "\\u" not in text:
         return

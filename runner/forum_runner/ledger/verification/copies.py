@@ -46,7 +46,7 @@ class Copies:
     def check(
         self, directory: Path, index: BodyIndex, bodies: BodyReader, findings: LedgerFindings, *, is_sealed: bool
     ) -> None:
-        """Adds a finding for each copy that is missing, wrong or should be redacted, and for each unknown output."""
+        """Adds a finding for each copy that is wrong, redacted or (in a sealed run) missing, and each unknown file."""
         for file, (seq, body) in self._copies.items():
             path = directory / file
             digest = bytes.fromhex(body.digest)
@@ -60,14 +60,17 @@ class Copies:
             elif path.is_symlink() or not path.is_file():
                 findings.add("L308", seq, f"{file} is not a regular file")
             elif not _is_copy(path, body, bodies):
-                findings.add("L308", seq, f"{file} differs from the recorded body")
+                findings.add("L308", seq, f"{file} is not a regular file with the recorded bytes")
         outputs = directory / OUTPUTS
         for name in sorted(path.name for path in outputs.iterdir()) if outputs.is_dir() else ():
             if f"{OUTPUTS}/{name}" not in self._copies and not name.startswith("."):
                 findings.add("L308", None, f"{OUTPUTS}/{name} is not an output of this run")
 
     def restore(self, directory: Path) -> None:
-        """Writes each copy that is missing or wrong, and removes the temporary files of killed writers."""
+        """Writes each copy that is missing or wrong, and removes the temporary files of killed writers.
+
+        Redacted bodies have no copies. If `outputs` is a link, nothing is changed: it may lead outside the directory.
+        """
         outputs = directory / OUTPUTS
         remove_leftovers(directory, (CHECKPOINT, WAVE_PLAN))
         if outputs.is_dir():

@@ -29,7 +29,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LedgerFinding:
-    """A problem in a ledger. `seq` is the number of the line, starting at 0; None if it is not about one line."""
+    """A problem in a ledger. `seq` is the number of the line, starting at 0; None if the problem is not in one line."""
 
     code: str
     seq: int | None
@@ -41,7 +41,7 @@ class LedgerFinding:
 
 
 class Violation(Exception):
-    """A line or an entry breaks a rule. The finding has this `code` and message."""
+    """A line, an entry or the wave plan breaks a rule. The finding has this `code` and message."""
 
     def __init__(self, code: str, sentence: str) -> None:
         self.code = code

@@ -40,7 +40,7 @@ class SealChecker:
         self._roots: dict[int, bytes] = {0: self.tree.root()}
 
     def check(self, seq: int, entry: AnyEntry, findings: LedgerFindings) -> None:
-        """Checks a seal, a redaction or an entry after a seal. Call it before the line is added to the tree."""
+        """Checks a seal, and counts a redaction. Call it before the line is added to the tree."""
         data = entry.data
         self.is_sealed = isinstance(data, RunSealed)
         if isinstance(data, RunSealed):
@@ -58,7 +58,7 @@ class SealChecker:
 
     @property
     def status(self) -> str | None:
-        """The status in the last seal."""
+        """The status in the last seal; None without a seal."""
         return None if self._last_seal is None else self._last_seal.status
 
     def keep_root(self) -> None:

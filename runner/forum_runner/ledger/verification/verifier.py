@@ -46,8 +46,8 @@ WITHOUT_SEAL = ALL_LEVELS - {5}
 class VerifyRequest:
     """The levels to check, and the checkpoints and the head that the ledger must agree with.
 
-    `faults` are findings about checkpoints that could not be read. `key` must have signed the checkpoint in the run
-    directory.
+    `faults` are findings about checkpoints that are malformed or not signed. `key` must have signed the checkpoint in
+    the run directory.
     """
 
     levels: frozenset[int] = ALL_LEVELS
@@ -245,7 +245,7 @@ def _why_no_wave_plan(directory: Path | None) -> str:
 
 
 def _open_bodies(directory: Path | None) -> BinaryIO | None:
-    """The archive; None if it cannot be opened, which level 3 reports."""
+    """The archive; None without a run directory, or if the archive cannot be opened, which level 3 reports."""
     path = directory / BODIES if directory is not None else None
     try:
         return path.open("rb") if path is not None and path.is_file() else None
