@@ -46,7 +46,10 @@ class AdapterState:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The state of an installation. `types` and `engines` map adapter types and engines to their packages."""
+    """The state of an installation. `types` and `engines` map adapter types and engines to their packages.
+
+    `versions` and `programs` map libraries to their versions and programs to their paths; None if one is missing.
+    """
 
     versions: Mapping[str, str | None]
     types: Mapping[str, str]

@@ -154,7 +154,7 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
 
 
 def generate_key(name: str, path: Path, random: Callable[[int], bytes] = os.urandom) -> VerifierKey:
-    """Writes a private key to `path`, and its public key to the same path with `.pub`."""
+    """Writes a private key to `path`, and its public key, which is returned, to the same path with `.pub`."""
     try:
         key = SignerKey.generate(name, random)
     except MalformedKeyError as error:

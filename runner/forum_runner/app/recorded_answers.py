@@ -27,7 +27,7 @@ class RecordedRun:
 
 
 def recorded_run(source: LedgerSource) -> RecordedRun:
-    """Reads the calls of a run, whose ledger must be valid. Their latency is 0, because nothing is called."""
+    """Reads the calls of a run. Refuses an invalid ledger. The latency of the calls is 0: they are not made again."""
     directory, _ = verify_run(source, "reading answers needs the run directory", WITHOUT_SEAL)
     opened = opening_entry(directory)
     calls = [{**call, "latency_ms": 0} for call in recorded_calls(directory)]

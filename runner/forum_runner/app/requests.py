@@ -155,7 +155,8 @@ class RedactionRequest:
 class TrustedReferences:
     """Values from a trusted source that the verifier compares a ledger with. The path `-` is standard input.
 
-    `head` is the hash of the last line, `key` a public key, and `pin` a file with the last valid head.
+    `head` is the hash of the last line. The others are files: a checkpoint, a public key, and the checkpoint that an
+    earlier verification stored (`pin`).
     """
 
     head: str | None = None
@@ -169,7 +170,7 @@ class TrustedReferences:
 
 
 def checked_person_name(name: str) -> str:
-    """Checks a name to record. The name is never normalized, because the ledger could then name somebody else."""
+    """Returns a name that can be recorded unchanged. Normalizing it could make the ledger name somebody else."""
     if not name:
         raise UsageError("cannot determine your name; pass it with --by NAME")
     if not _NAME.fullmatch(name):

@@ -62,7 +62,7 @@ def _read_file(file: Path) -> dict[str, Any]:
 
 
 def _parse_text(plan: WavePlan, name: str, text: str) -> Any:
-    """Parses a text as `forum run` does: unchanged if the input accepts strings, otherwise as YAML."""
+    """Parses a text as `forum run` does: as YAML, unless the input accepts strings or the text is not YAML."""
     if name not in plan.inputs or "string" in Type.of(_schema_of(plan, name).value).kinds():
         return text
     documents, findings = read_yaml(name, text)

@@ -105,7 +105,7 @@ class RunHandle:
 
     @staticmethod
     def _is_waiter_cancelled() -> bool:
-        """False if the run itself was cancelled."""
+        """Whether the task that waits was cancelled. If not, the run itself was."""
         waiter = asyncio.current_task()
         return waiter is None or waiter.cancelling() > 0
 

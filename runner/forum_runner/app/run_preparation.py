@@ -94,7 +94,7 @@ class PreparedRun:
 def prepare(
     compiled: Compiled, request: RunRequest, workspace: Workspace, *, require_secrets: bool = True
 ) -> PreparedRun:
-    """Checks everything that a run needs. Without `require_secrets`, secret inputs and credentials may be missing."""
+    """Collects and checks all that a run needs. Without `require_secrets`, secrets and credentials may be missing."""
     plan, data = compiled.plan, compiled.data or b""
     to_reuse: frozenset[str] = frozenset()
     if request.tasks:
@@ -127,7 +127,10 @@ def _invocation(compiled: Compiled, request: RunRequest, recorded: RecordedRun |
 
 
 def with_secrets(prepared: PreparedRun, values: Mapping[str, Any], *, require_secrets: bool = True) -> PreparedRun:
-    """Adds the values of secret inputs and of environment variables that must not be recorded."""
+    """Adds the values of secret inputs and of environment variables that must not be recorded.
+
+    Also checks the adapters that the run can call, and their credentials.
+    """
     secret_names = prepared.plan.secret_names()
     missing = sorted(name for name in secret_names if name not in values)
     if missing and require_secrets and prepared.stand_in is None:

@@ -32,7 +32,7 @@ from forum_runner.workspace import Workspace
 
 
 def start(workspace: Workspace, request: RunRequest | ResumeRequest | RetryRequest, services: RunServices) -> RunHandle:
-    """Starts, resumes or retries a run in the running event loop."""
+    """Starts, resumes or retries a run in the running event loop. Resuming a finished run does nothing."""
     if isinstance(request, RunRequest):
         return _start_new(workspace, request.in_workspace(workspace), services)
     found = find_run(find_ledger(request.run, workspace))
@@ -179,7 +179,7 @@ def _retry(workspace: Workspace, request: RetryRequest, found: FoundRun, service
 def _retry_request(
     workspace: Workspace, request: RetryRequest, invocation: Invocation, *, is_deterministic: bool
 ) -> RunRequest:
-    """The request that started the run, with the inputs of `request` in place of its own."""
+    """The request that started the run, with the inputs, the directory and the engine that `request` sets."""
     inputs, file = request.inputs.in_workspace(workspace), invocation.inputs_file
     original_file = file if file is not None and file.is_file() else None
     return RunRequest(
@@ -197,6 +197,6 @@ def _retry_request(
 
 
 def _display_path(path: Path, root: Path) -> str:
-    """The path to display: relative to the workspace if it is inside."""
+    """The path to display: if it is inside the workspace, it begins with the workspace's root as the user gave it."""
     relative = os.path.relpath(path, root)
     return str(path) if relative.startswith("..") else str(root / relative)

@@ -14,7 +14,7 @@ from forum_runner.write_file import is_leftover
 
 
 def keep_out_of_git(runs: Path) -> None:
-    """Adds a .gitignore, because runs contain prompts and outputs, which rarely belong in a repository."""
+    """Creates a missing .forum folder with a .gitignore: prompts and outputs rarely belong in a repository."""
     folder = runs.parent
     if folder.name == RUNS.parent.name and not folder.exists():
         folder.mkdir(parents=True)

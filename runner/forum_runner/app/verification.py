@@ -56,7 +56,7 @@ def _as_one_line(report: VerifyReport) -> VerifyReport:
 
 
 def update_pin(path: Path, report: VerifyReport) -> None:
-    """Stores the head of a ledger in the pin, if it is valid: a pin for an invalid ledger would protect nothing."""
+    """Stores a checkpoint of a valid ledger as the pin. A pin for an invalid ledger would protect nothing."""
     if report.verdict is Verdict.VALID and report.run and report.root:
         try:
             pin = Checkpoint(report.run, report.entries, bytes.fromhex(report.root))

@@ -13,7 +13,7 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def checked_reply(reply: object, limits: Limits) -> Reply:
-    """The reply itself or, if it is malformed, a failure that explains why. Content beyond the limit is cut."""
+    """The reply itself or, if it is malformed or too long, a failure that explains why. Long content is truncated."""
     if not isinstance(reply, Reply):
         return _malformed(f"a {type(reply).__name__} instead of a Reply")
     try:

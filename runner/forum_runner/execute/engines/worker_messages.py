@@ -63,7 +63,7 @@ async def read_request(reader: asyncio.StreamReader) -> StartCall | CancelCall:
 
 
 async def read_response(reader: asyncio.StreamReader, max_bytes: int) -> WorkerReady | CallEnded:
-    """Raises InvalidMessage, and EOFError or OSError once the worker is gone."""
+    """The worker's next message. Raises InvalidMessage if it is invalid, EOFError or OSError if the worker ended."""
     try:
         return _responses.decode(await _read(reader, max_bytes))
     except msgspec.MsgspecError as error:

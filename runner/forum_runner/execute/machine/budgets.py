@@ -84,7 +84,7 @@ class Ceiling(Struct, frozen=True):
 
 
 def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | Shortage:
-    """The ceiling lowered so that it fits every account, or the shortage if no ceiling does."""
+    """The ceiling, lowered if necessary to fit every account; a shortage if none fits, or none fits at the moment."""
     if not accounts:
         return wanted
     shortage = _first_shortage(accounts, wanted.amounts(calls))
@@ -169,7 +169,7 @@ class Budgets:
         )
 
     def accounts(self, task: str, agent: str | None) -> list[Account]:
-        """The accounts with limits, the widest first."""
+        """The accounts with limits that a call of the agent for the task is charged to, the widest first."""
         found = [self.run] if self.run.limits else []
         if agent is not None and (limits := self._agents[agent].limits):
             account = self._agent_accounts.get(agent)

@@ -24,14 +24,14 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 # After these errors, another tier may succeed.
 _ESCALATED_ERRORS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH, ErrorKind.CONTEXT_LENGTH})
-# How often one process repeats a call whose outcome is unknown.
+# How often one process repeats a call that was cancelled or whose outcome is unknown.
 _MAX_LOSSES = 3
 # The resources whose usage may exceed the reservation.
 _EXCEEDABLE_RESOURCES = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
 
 
 def take_reply(core: MachineCore, call_id: str, reply: Reply) -> None:
-    """Records the end of a call. A second reply to the same call is ignored."""
+    """Records the end of a call, and lets its unit proceed. A second reply to the same call is ignored."""
     unit = core.state.open_calls.get(call_id)
     if unit is None or unit.call is None:
         return
@@ -125,7 +125,7 @@ def _record_excess(core: MachineCore, unit: Unit, call: Call, usage: Mapping[str
 
 
 def _read(core: MachineCore, unit: Unit, content: bytes, *, is_sensitive: bool) -> Body | Failure:
-    """The output in the answer; a failure if it lacks a part that the plan's outputs select."""
+    """The output in the answer; a failure if the answer is invalid, or lacks a part that the plan's outputs select."""
     schema = unit.task.output
     if schema is None:
         output = read_text(content, is_sensitive=is_sensitive)
@@ -189,7 +189,10 @@ def _agent_verdict(reply: Reply) -> tuple[str, str] | Failure:
 
 
 def lose(core: MachineCore, unit: Unit) -> None:
-    """Records that the outcome of the unit's open call is unknown."""
+    """Records that the outcome of the unit's open call is unknown, and lets the unit proceed.
+
+    A unit whose call an earlier process made proceeds later, when its task is resumed.
+    """
     call = unit.call
     if call is None:
         return
@@ -272,7 +275,7 @@ def _proceed_after_answer(core: MachineCore, unit: Unit) -> None:
 
 
 def _proceed_after_failed_check(core: MachineCore, unit: Unit) -> None:
-    """Escalates before it retries: another tier is more likely to succeed."""
+    """Escalates or, at the last tier, retries or fails: another tier is more likely to succeed."""
     is_last = unit.step + 1 >= len(unit.ladder)
     if is_last and unit.attempts_at_step < unit.task.retry.attempts:
         _retry(core, unit)

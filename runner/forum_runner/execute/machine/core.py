@@ -110,7 +110,7 @@ class MachineCore:
         return None
 
     def first_waiting_unit(self) -> Unit | None:
-        """The unit with the earliest timer."""
+        """The unit with the earliest timer; None without timers."""
         return self._timers[0][2] if self._timers else None
 
     def waiting_units(self) -> list[Unit]:
@@ -118,6 +118,7 @@ class MachineCore:
         return [unit for due_us, _, unit in self._timers if unit.state is None and unit.resumes_us == due_us]
 
     def wall_left_ms(self) -> int | None:
+        """The time that the run has left; None without a budget of wall time."""
         return None if self.wall_ms is None else self.wall_ms - self.state.active_ms(self.state.now_us)
 
     def reset(self) -> None:

@@ -72,7 +72,7 @@ class Machine(MachineCore):
         return self._step()
 
     def next_wake_us(self) -> int | None:
-        """When to send `TimePassed` if nothing happens before."""
+        """When to send `TimePassed` if nothing happens before; None if nothing is due."""
         due_us = self._timers[0][0] if self._timers else None
         state = self.state
         if self.wall_ms is None or state.active_since_us is None or state.is_out_of_time or self.is_pausing:

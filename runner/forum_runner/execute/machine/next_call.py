@@ -19,7 +19,7 @@ from forum_runner.ledger.recorded_body import body_digest
 
 
 def advance(core: MachineCore, unit: Unit) -> None:
-    """Lets the unit make its next call, wait, or end. The run may make one more call."""
+    """Lets the unit make its next call, wait, or end. Call it only if the run may make one more call."""
     if unit.state is not None or unit.call is not None or unit.resumes_us is not None:
         return
     if not unit.has_begun:

@@ -102,7 +102,7 @@ def prompt_document(prompt: Prompt) -> dict[str, Any]:
 
 
 def prompt_size(prompt: Prompt) -> int:
-    """The number of bytes that a model reads. A token has at least one byte, so this is also the maximum of tokens."""
+    """The number of bytes that a model reads. A token has at least one byte, so there are at most as many tokens."""
     schema = 0 if prompt.output_schema is None else len(canonical(prompt.output_schema))
     return len(prompt.system.encode()) + len(prompt.text.encode()) + len(prompt.stdin) + schema
 

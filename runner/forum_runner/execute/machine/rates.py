@@ -67,7 +67,7 @@ class Rates:
         return slot
 
     def correct(self, adapter: str, slot: list[int], tokens: int) -> None:
-        """Replaces the reserved tokens of a call by the tokens that it used, if it is still in the window."""
+        """Replaces the reserved tokens of a call with the tokens that it used, if the call is still in the window."""
         window = self._windows[adapter]
         if any(slot is known for known in window.calls):
             window.tokens_in_window += tokens - slot[1]

@@ -61,7 +61,7 @@ class Schemas:
 
 
 def _keyword_value(schema: Any, path: list[str]) -> str | None:
-    """The value of the keyword at a path in RFC 8785 form; None if it is long. Follows references."""
+    """The value of the keyword at a path, in RFC 8785 form; None if it is long or not found. Follows references."""
     value = schema
     for step in path:
         if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
@@ -80,7 +80,7 @@ def _keyword_value(schema: Any, path: list[str]) -> str | None:
 
 
 def read_text(content: bytes, *, is_sensitive: bool) -> Body | ReplyFailure:
-    """The output of a task without a type."""
+    """The output of a task without an `output` schema: text. A failure if it is not UTF-8."""
     if not content.isascii():
         position = _first_invalid_byte(content)
         if position is not None:
@@ -103,7 +103,7 @@ def _first_invalid_byte(content: bytes) -> int | None:
 
 
 def read_structured(content: bytes, schemas: Schemas, digest: str, *, is_sensitive: bool) -> Body | ReplyFailure:
-    """The output of a task with a type: one JSON value, in RFC 8785 form."""
+    """The output of a task with an `output` schema: one JSON value, in RFC 8785 form. A failure if it is invalid."""
     parsed = parse(content)
     if isinstance(parsed, ReplyFailure):
         return parsed
@@ -116,7 +116,7 @@ def read_structured(content: bytes, schemas: Schemas, digest: str, *, is_sensiti
 
 
 def parse(content: bytes) -> tuple[Any, bytes] | ReplyFailure:
-    """The value of an answer and its RFC 8785 form."""
+    """The value of an answer and its RFC 8785 form; a failure if the answer is not one JSON value with such a form."""
     try:
         text = content.decode()
         fenced = _FENCED.fullmatch(text)

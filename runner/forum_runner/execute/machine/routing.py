@@ -13,7 +13,10 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The chosen agent. `by` is `only` if it was the only candidate, else `keywords`; `scores` are the shared words."""
+    """The chosen agent. `by` is `only` if there was one candidate, else `keywords`.
+
+    `scores` has the keywords of each candidate that the instruction contains.
+    """
 
     agent: str
     by: str

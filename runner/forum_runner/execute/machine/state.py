@@ -49,7 +49,7 @@ class RunState:
         self.ended_tasks = 0
         self.open_calls: dict[str, Unit] = {}
         self.waves_opened = 0
-        # The tasks of the open wave that have not ended.
+        # How many tasks of the open wave have not ended.
         self.left_in_wave = 0
         self.dependents: dict[str, list[PlannedTask]] = {}
         # How many tasks that have not ended, and how many outputs of the plan, read a task's output.

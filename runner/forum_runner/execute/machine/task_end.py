@@ -18,7 +18,7 @@ _WORST_STATES = {"failed": "error", "stopped": "budget", "refused": "rejected"}
 
 
 def stop(core: MachineCore, unit: Unit, shortage: Shortage) -> None:
-    """Ends a unit whose next call does not fit a budget."""
+    """Ends a unit whose next call does not fit a budget, or whose last call was cut short by one."""
     account = shortage.account
     used = account.charged[shortage.resource] + account.held[shortage.resource]
     if account.scope == "run" and shortage.resource == WALL:
@@ -28,7 +28,7 @@ def stop(core: MachineCore, unit: Unit, shortage: Shortage) -> None:
 
 
 def stop_out_of_time(core: MachineCore) -> None:
-    """Stops a run that is out of time: cancels open calls, and ends the units that wait."""
+    """Stops a run that is out of time: cancels open calls, and ends the units that have begun and wait."""
     limit = core.wall_ms or 0
     used = core.state.active_ms(core.state.now_us)
     core.record("budget.stopped", {"scope": "run", "amount": "wall_ms", "limit": limit, "used": used, "needed": 0})
@@ -75,7 +75,7 @@ def end_template(core: MachineCore, task: PlannedTask) -> None:
 
 
 def record_answer(core: MachineCore, name: str) -> None:
-    """Records one of the plan's named outputs, if all its sources passed."""
+    """Records one of the plan's named outputs, if all its sources passed and its value exists."""
     value = core.plan.outputs[name]
     sources = [core.state.units[task] for task in value.tasks()]
     if any(unit.state != "passed" for unit in sources):

@@ -40,7 +40,10 @@ class StoredOutputs(Outputs, Protocol):
 
 
 def make_body(value: PlanValue, outputs: StoredOutputs) -> Body:
-    """The body of a value: the unchanged bytes of an output, or the RFC 8785 form of a value made from outputs."""
+    """The body of a value: the unchanged bytes of an output, or the RFC 8785 form of a value made from outputs.
+
+    Raises a NoValueError if there is no such value.
+    """
     try:
         if isinstance(value, TaskOutput) and value.select is None:
             body = outputs.output(value.task).body

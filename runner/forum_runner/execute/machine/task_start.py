@@ -39,7 +39,7 @@ def arrive(core: MachineCore, task: PlannedTask) -> None:
 
 
 def admit(core: MachineCore, unit: Unit) -> None:
-    """Opens the unit's gate at once; a unit without a gate waits until the run may make another call."""
+    """Opens the unit's gate at once; a unit without a gate or with a rejected one waits for its turn in the queue."""
     rule = unit.task.gate
     if rule is None or (unit.gate is not None and unit.gate.decision == "rejected"):
         core.fresh_queue.append(unit)
@@ -156,7 +156,7 @@ def _deliver_value(core: MachineCore, unit: Unit, edge: DataEdge) -> bool:
 
 
 def _record_cut(core: MachineCore, unit: Unit, edge: DataEdge) -> None:
-    """Records how much of a long value a prompt gets, unless an earlier process did."""
+    """Records how much of a long value a prompt gets, unless an earlier process did, or programs get it whole."""
     delivered = unit.delivered[edge.name]
     if edge.max_bytes is None or delivered.kept_bytes is not None:
         return
@@ -204,7 +204,7 @@ def pass_deadline(core: MachineCore, unit: Unit) -> None:
 
 
 def take_decision(core: MachineCore, event: Decided) -> None:
-    """Records a person's decision. Ignores late decisions, and decisions about a different document."""
+    """Records a person's decision. Ignores it if no such gate is open, or if it is about a different document."""
     unit = core.state.units.get(event.task)
     gate = unit.gate if unit is not None and unit.is_undecided else None
     if unit is None or gate is None or gate.displayed != event.displayed:
@@ -224,7 +224,7 @@ def _record_decision(
 
 
 def reuse(core: MachineCore, unit: Unit, fingerprint: str) -> bool:
-    """Reuses the result of an earlier run instead of making an attempt. Returns False if there is no such result."""
+    """Reuses the result of an earlier run instead of making an attempt. Returns False if there is no usable result."""
     found = core.context.find_reusable(unit, fingerprint)
     try:
         if found is None or call_result.missing_for_outputs(core.plan, unit.task.id, Output(found.output)) is not None:

@@ -34,7 +34,7 @@ class DeliveredValue(NamedTuple):
         return text.encode()
 
     def prompt_bytes(self) -> bytes:
-        """The bytes for a prompt, cut between characters."""
+        """The bytes for a prompt: at most `kept_bytes`, truncated between characters."""
         data = self.text_bytes()
         if self.kept_bytes is None or self.kept_bytes >= len(data):
             return data
@@ -99,7 +99,7 @@ NOTHING: dict[str, DeliveredValue] = {}
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """`cause_seq` is the entry that allowed it to start; `closed_seq` is the entry that ended its last attempt.
+    """A unit. `cause_seq` is the entry that allowed it to start, `closed_seq` the entry that ended its last attempt.
 
     `step` is its position on the ladder. `check_tries` counts the calls for the current check.
     """
@@ -139,7 +139,8 @@ class Unit:
     def __post_init__(self) -> None:
         task = self.task
         self.agent, self.ladder = task.agent, task.ladder
-        # The environment of a program may change between calls. A model gives no better answer to the same prompt.
+        # Whether a prompt may equal an answered one and is then not sent: a model would give no better answer. A
+        # program may, because its environment may change.
         self.may_repeat = task.run is None and (task.retry.attempts > 1 or len(task.ladder) != 1)
 
     @property
@@ -160,12 +161,12 @@ class Unit:
 
     @property
     def needs_check(self) -> bool:
-        """Whether the next call is a check: its last attempt succeeded, and no check of it failed."""
+        """Whether the next call is a check: the last attempt succeeded, and none of its checks failed."""
         return self.ending is not None and self.ending.status == "ok" and not self.has_failed_check
 
     @property
     def edited_instruction(self) -> str | None:
-        """The instruction with which a person replaced the plan's."""
+        """The instruction with which a person replaced the plan's; None if nobody did."""
         return None if self.gate is None or self.gate.edited is None else self.gate.edited.data.decode()
 
     @property
@@ -175,7 +176,7 @@ class Unit:
 
     @property
     def last_feedback(self) -> Feedback | None:
-        """Why the last answer was rejected, if there was one."""
+        """The last answer that was rejected, and why; None if there is none."""
         return self.feedback or (self.ending.feedback if self.ending is not None else None)
 
     @property
@@ -200,7 +201,7 @@ class Unit:
             yield f"the value for '{name}'", value.body
 
     def release(self) -> None:
-        """Drops values that only its own work needed."""
+        """Drops values that only the work of this unit needed."""
         self.delivered = NOTHING
         self.answered_prompts = self.ending = self.feedback = None
 

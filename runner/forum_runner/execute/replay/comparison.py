@@ -63,7 +63,7 @@ class ReplayAttempt:
         return machine
 
     def run(self) -> ReplayDivergence | None:
-        """Replays the session to its end, or to the first entry that differs."""
+        """Replays the session up to its end, or up to the first entry that differs, which is returned."""
         begin_us = parse_time(self._entries[min(self.position, len(self._entries) - 1)].at)
         begin = self._machine.resume if self._session.start else self._machine.open
         self.divergence = self._compare(begin(begin_us), begin_us)
@@ -120,7 +120,7 @@ class ReplayAttempt:
         return None
 
     def _is_cut_off_here(self) -> bool:
-        """Whether the process was killed here, because other writers wrote the rest of the session."""
+        """Whether the process was killed here: only other writers wrote the rest of the session."""
         return all(is_foreign(self._entries[position]) for position in range(self.position, self._session.end))
 
     def _restore_displayed_digest(self, new: NewEntry) -> None:

@@ -74,7 +74,7 @@ class EventCandidates:
                 self._first_likely_interrupt = ended_from
 
     def next(self, machine: Machine, position: int) -> list[EventCandidate]:
-        """The events that may have led to this entry or, without an entry, preceded it; the likeliest first."""
+        """The events that may have led to this entry, or preceded it without writing one; the likeliest first."""
         if machine.outcome is not None:
             return []
         entry = self._entries[position]
@@ -95,7 +95,7 @@ class EventCandidates:
         return candidates
 
     def _start_of_tail(self, kinds: frozenset[str]) -> int:
-        """The position after which the session has only entries of these kinds, and foreign ones."""
+        """The position from which on the session has only entries of these kinds, and foreign ones."""
         position = self._session.end
         while position > self._session.start + 1:
             entry = self._entries[position - 1]

@@ -28,7 +28,7 @@ def reply_of(entry: ReadEntry, bodies: Bodies, *, is_model: bool) -> Reply:
 
 
 def recorded_calls(directory: Path) -> list[dict[str, Any]]:
-    """Every call of a run with its reply, in the form that the replay adapter takes."""
+    """Every call of a run that got a reply, in the form that the replay adapter takes."""
     with (directory / BODIES).open("rb") as stream:
         return list(_calls(directory, RecordedBodies(stream)))
 

@@ -22,7 +22,7 @@ _MIN_TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """How many entries agree: all of them, or those before a divergence."""
+    """How many entries agree (all of them, or those before a divergence), and how many replies led to them."""
 
     entries: int
     calls: int

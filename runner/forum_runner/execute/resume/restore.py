@@ -31,7 +31,10 @@ class RunStart(NamedTuple):
 
 
 def read_run_start(directory: Path) -> RunStart:
-    """Raises a DamagedLedgerError if the first entry or the wave plan is invalid."""
+    """Reads the start of a run. Raises a DamagedLedgerError if the first entry or the wave plan is invalid.
+
+    Raises a UsageError if the ledger has no wave plan, or if the wave plan was redacted.
+    """
     with (directory / LEDGER).open("rb") as lines, (directory / BODIES).open("rb") as archive:
         try:
             entry: Entry[Any] = check_line(next(iter(Lines(lines)), b""))

@@ -11,7 +11,7 @@ _MAX_LISTED = 5
 
 
 def describe_resume(state: RunState, now_us: int) -> Iterator[str]:
-    """One line for all tasks that passed, and one for every other unit."""
+    """One line for all tasks that passed, and one for each unit of the other tasks that has not passed."""
     passed = [name for name in state.plan.tasks if state.state_of(name) == "passed"]
     if passed:
         rest = len(passed) - _MAX_LISTED

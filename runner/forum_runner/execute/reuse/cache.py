@@ -36,7 +36,7 @@ class ResultCache(Protocol):
 
 
 class RunCache:
-    """One earlier run as a read-only cache, for scripted runs. If several results match, it uses the earliest."""
+    """An earlier run as a read-only cache, for scripted runs. The earliest match is used; a live run has no matches."""
 
     def __init__(self, directory: Path) -> None:
         self._earlier = EarlierRun(LedgerSource(str(directory), directory / LEDGER, directory))
@@ -88,7 +88,7 @@ class DirectoryCache:
         return found is not None and found[1]
 
     def _look_up(self, fingerprint: str) -> tuple[Reusable, bool] | None:
-        """The result, and whether its output was redacted."""
+        """The result, and whether its output was redacted; None if there is no result."""
         try:
             record = orjson.loads(self._record_path(fingerprint).read_bytes())
             run, task, path = str(record["run"]), str(record["task"]), self._directory.resolve() / record["directory"]
@@ -102,7 +102,7 @@ class DirectoryCache:
         return None if reusable is None or reusable.output.is_sensitive else (reusable, result.is_redacted)
 
     def _open(self, directory: Path) -> EarlierRun | None:
-        """None for a run that is invalid, or that another process is still writing."""
+        """The run in a directory; None if it is missing or invalid, or its wave plan cannot be read."""
         if directory not in self._runs:
             self._runs[directory] = None
             with suppress(UsageError, DamagedLedgerError, OSError):

@@ -96,7 +96,7 @@ class EarlierRun:
         return self.reusable("from", result)
 
     def reusable(self, source: str, result: EarlierResult) -> Reusable | None:
-        """The result for another run; None if it did not pass or has no output."""
+        """The result for another run; None if the unit did not pass or has no output."""
         if result.state != "passed" or result.seq is None or result.output is None:
             return None
         return Reusable(source, self.run, result.seq, result.output)

@@ -1,4 +1,4 @@
-"""Removes secrets from records: the values of named variables and secret inputs, in any encoding."""
+"""Removes secrets from records: the values of named variables and secret inputs, in common encodings."""
 
 from __future__ import annotations
 

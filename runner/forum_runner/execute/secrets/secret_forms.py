@@ -19,7 +19,7 @@ _LONGEST_FORM = 16
 
 
 class SecretForms:
-    """Finds a secret in any form, and replaces it by a mark with its name."""
+    """Finds a secret in any of these forms, and replaces it with a mark that contains its name."""
 
     def __init__(self, name: str, value: str) -> None:
         self.value = value.encode(errors="surrogatepass")
