@@ -77,7 +77,7 @@ class Messages:
                 draft.is_ended = True
 
     def usage(self, counts: Mapping[str, Any]) -> Usage | None:
-        """The usage as one sum, because this API counts cached tokens separately from the other input tokens."""
+        """The usage; None if a count is missing or impossible. This API counts cached input tokens separately."""
         cached = counts.get("cache_read_input_tokens", 0)
         parts = (counts.get("input_tokens"), cached, counts.get("cache_creation_input_tokens", 0))
         if not all(is_count(part) for part in parts):

@@ -102,7 +102,10 @@ _DEFAULT_SITE = Site()
 
 
 class Attempt(Struct, frozen=True):
-    """One call for one task. `check` is the number of the acceptance check, or None if the call performs the task."""
+    """One call for one task. `number` counts the attempts of the task, from 1.
+
+    `check` is the index of the acceptance check, from 0; None if the call performs the task.
+    """
 
     id: str
     run: str
@@ -127,6 +130,8 @@ class Usage(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
+    """Why a call failed. `retry_after_ms` is the wait that a server asks for, if it does."""
+
     kind: ErrorKind
     message: str = ""
     retry_after_ms: int | None = None
@@ -143,7 +148,8 @@ class Executable:
 class Reply(Struct, frozen=True):
     """The result of a call. With a failure, `content` is the part that arrived before it.
 
-    Without `usage`, the call is charged everything that was reserved for it. `exit_status` is negative for a signal.
+    Without `usage`, a call to a model is charged everything that was reserved for it, unless the server refused it.
+    `exit_status` is negative for a signal.
     `model` and `finish` are copied from the server's response.
     """
 

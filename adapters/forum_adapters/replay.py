@@ -1,4 +1,4 @@
-"""The adapter that answers from recorded calls, so a finished run can be replayed without making calls."""
+"""The adapter that answers from the recorded calls of an earlier run. It makes no calls."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
 from forum_adapters.known_replies import KnownReplies
 from forum_adapters.memo import Memo
 
-_MAX_LISTED = 10
+_MAX_LISTED_CALLS = 10
 _MAX_DIFF_LINES = 20
 _MAX_COMPARED_LINES = 100
-_MAX_LINE = 160
+_MAX_LINE_CHARACTERS = 160
 _CONTEXT_LINES = 3
 _CONTEXT_CHARACTERS = 40
-_MAX_EXCERPT = 32
-_EXCERPT_BEFORE = 12
+_MAX_EXCERPT_CHARACTERS = 32
+_EXCERPT_CHARACTERS_BEFORE = 12
 
 _Call = Mapping[str, Any]
 # Calls by task, then by attempt and check. A check without a verdict is repeated, so one key may have several calls.
@@ -89,7 +89,7 @@ def _unrecorded_message(attempt: Attempt, task_calls: Mapping[tuple[int, int | N
     problem = f"task '{attempt.task}', {_position(attempt.number, attempt.check)}, was not recorded"
     if not task_calls:
         return f"{problem}; the recording has no call of this task"
-    positions = [_position(*key) for key in list(task_calls)[:_MAX_LISTED]]
+    positions = [_position(*key) for key in list(task_calls)[:_MAX_LISTED_CALLS]]
     rest = len(task_calls) - len(positions)
     return f"{problem}; recorded calls of this task: {'; '.join(positions)}" + (f"; and {rest} more" if rest else "")
 
@@ -118,8 +118,8 @@ def _first_difference(recorded: str, requested: str) -> int:
 
 def _excerpt(text: str, offset: int) -> str:
     """The text around a position, on one line. It is escaped like JSON, so a scrubber recognizes secrets in it."""
-    start = max(0, offset - _EXCERPT_BEFORE)
-    end = start + _MAX_EXCERPT
+    start = max(0, offset - _EXCERPT_CHARACTERS_BEFORE)
+    end = start + _MAX_EXCERPT_CHARACTERS
     quoted = json.dumps(text[start:end], ensure_ascii=False)
     printable = "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in quoted)
     return ("..." if start else "") + printable + ("..." if end < len(text) else "")
@@ -139,6 +139,6 @@ def _diff(recorded: str, requested: str, line: int, column: int) -> Iterator[str
 def _shorten(line: str, column: int) -> str:
     """Reduces a long line of a diff to the part around the column."""
     mark, text = line[0], line[1:].replace("\r", "\\r")
-    start = max(0, column - _CONTEXT_CHARACTERS) if len(text) > _MAX_LINE else 0
-    end = start + _MAX_LINE
+    start = max(0, column - _CONTEXT_CHARACTERS) if len(text) > _MAX_LINE_CHARACTERS else 0
+    end = start + _MAX_LINE_CHARACTERS
     return mark + ("..." if start else "") + text[start:end] + ("..." if end < len(text) else "")

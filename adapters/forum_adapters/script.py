@@ -54,7 +54,7 @@ class Script:
         self._check_answers = _Index(answer for answer in self.answers if answer.is_for_command_checks)
 
     def first(self, attempt: Attempt) -> AnswerRule | None:
-        """The first answer that matches the call."""
+        """The first answer that matches the call; None if there is none."""
         index = self._check_answers if is_command_check(attempt) else self._call_answers
         found: AnswerRule | None = None
         for answers in index.candidate_lists(attempt.task):

@@ -13,7 +13,7 @@ from forum_adapters.script import AnswerRule, Script, is_command_check, occurs_i
 
 __all__ = ["Script", "ScriptedAdapter"]
 
-_MAX_QUOTED = 200
+_MAX_QUOTED_CHARACTERS = 200
 _MAX_CANDIDATES = 3
 
 
@@ -86,4 +86,4 @@ def _unmet_conditions(answer: AnswerRule, attempt: Attempt) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    return repr(text) if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]!r}..."
+    return repr(text) if len(text) <= _MAX_QUOTED_CHARACTERS else f"{text[:_MAX_QUOTED_CHARACTERS]!r}..."

@@ -16,7 +16,7 @@ _ANY_CONTAINER = zlib.MAX_WBITS | 32
 
 
 async def read_body(response: httpx.Response, max_bytes: int) -> AsyncGenerator[bytes, None]:
-    """Yields the decompressed body in pieces, and fails once it has more than `max_bytes`.
+    """Yields the decompressed body in pieces. Raises CallFailed if it is longer than `max_bytes` or cannot be decoded.
 
     It does not use the decompression of httpx, which expands a small piece without limit before its size is known.
     """

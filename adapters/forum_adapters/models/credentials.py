@@ -44,7 +44,7 @@ class Secret:
         """A text from the server, scrubbed, shortened and on one line."""
         # Scrub before shortening, so that no part of a key remains.
         scrubbed = self.scrub(text)[:_MAX_PREPARED_CHARS]
-        # Replace control characters by spaces. Removing them could join the parts of a split key.
+        # Replace control characters with spaces. Removing them could join the parts of a split key.
         line = "".join(char if char.isprintable() else " " for char in scrubbed)
         return " ".join(line.split())[:max_chars]
 

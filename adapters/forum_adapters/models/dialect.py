@@ -29,23 +29,31 @@ class Dialect(Protocol):
         """The headers for authentication. `key` is empty if there is no key."""
         ...
 
-    def body(self, attempt: Attempt, settings: Mapping[str, Any]) -> dict[str, Any]: ...
+    def body(self, attempt: Attempt, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON document of the request."""
+        ...
 
-    def read_answer(self, document: Mapping[str, Any], draft: Draft) -> None: ...
+    def read_answer(self, document: Mapping[str, Any], draft: Draft) -> None:
+        """Adds a whole answer to the draft. Raises CallFailed if it is malformed."""
+        ...
 
-    def read_event_into(self, event: Event, draft: Draft) -> None: ...
+    def read_event_into(self, event: Event, draft: Draft) -> None:
+        """Adds an event of a stream to the draft. Raises CallFailed if it is an error or malformed."""
+        ...
 
-    def usage(self, counts: Mapping[str, Any]) -> Usage | None: ...
+    def usage(self, counts: Mapping[str, Any]) -> Usage | None:
+        """The usage from the server's counts; None if a count is missing or impossible."""
+        ...
 
 
 def schema_to_send(attempt: Attempt, settings: Mapping[str, Any]) -> Any:
-    """The schema to send with the prompt, or None if the settings disable it."""
+    """The schema to send with the prompt; None if the prompt has none, or the settings disable it."""
     is_sent = settings.get("structured_output", "json_schema") == "json_schema"
     return attempt.prompt.output_schema if is_sent else None
 
 
 def read_document(data: bytes) -> dict[str, Any]:
-    """Reads a response or a part of it. Raises CallFailed if it is an error."""
+    """Reads a response or a part of it. Raises CallFailed if it is an error or not a JSON object."""
     try:
         document = read_json(data)
     except ValueError as error:

@@ -13,6 +13,7 @@ from forum_adapters.models.failures import CallFailed
 # Python loads a codec from a file. Load it here: during a call, the process may have too many files open.
 codecs.lookup("utf-16-le")
 _MAX_COUNT = 2**53 - 1
+# The failure for each finish reason; None if the answer is complete.
 _FINISHES: Mapping[str, ErrorKind | None] = {
     "stop": None,
     "end_turn": None,
@@ -47,6 +48,7 @@ class Draft:
     _size: int = 0
 
     def add(self, text: str) -> None:
+        """Adds text. If the answer becomes too long, keeps the part that fits and raises CallFailed."""
         encoded = text.encode("utf-8", "surrogatepass")
         room = self.max_bytes - self._size
         if len(encoded) > room:
@@ -62,8 +64,10 @@ class Draft:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the whole answer has arrived. Some servers send a finish reason but no end marker. Until then,
-        `counts` are incomplete."""
+        """Whether the whole answer has arrived; until then, `counts` are incomplete.
+
+        Some servers send a finish reason but no end marker.
+        """
         return self.is_ended or bool(self.finish)
 
     @property
@@ -71,7 +75,7 @@ class Draft:
         return self._text("replace").encode()
 
     def check(self, cut_at_tokens: int) -> None:
-        """Raises CallFailed if the answer is not complete and usable."""
+        """Raises CallFailed if the answer is not complete and usable. `cut_at_tokens` is for the message."""
         if self.refusal:
             raise CallFailed(ErrorKind.CONTENT_FILTER, f"the model refused: {self.refusal}")
         if not self.finish:

@@ -51,7 +51,7 @@ class ModelRequest:
 
 
 async def send_request(client: httpx.AsyncClient, call: ModelRequest, dialect: Dialect, draft: Draft) -> None:
-    """Sends a request and fills the draft while the answer arrives. Raises CallFailed if the answer is incomplete."""
+    """Sends a request and fills the draft while the answer arrives. Raises CallFailed without a complete answer."""
     has_begun = False
     try:
         async with client.stream(
@@ -148,7 +148,7 @@ def _redirection(url: httpx.URL, target: httpx.URL) -> CallFailed:
 
 
 async def _error_body(response: httpx.Response) -> bytes:
-    """The beginning of an error response, up to the point where the server fails."""
+    """The beginning of an error response: as much as arrives within the limits of size and time."""
     pieces: list[bytes] = []
     with suppress(TimeoutError, httpx.TransportError, CallFailed):
         async with asyncio.timeout(_MAX_ERROR_S), aclosing(read_body(response, _MAX_ERROR_BYTES)) as body:

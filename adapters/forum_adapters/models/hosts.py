@@ -11,7 +11,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def is_allowed(url: httpx.URL, allowed: Iterable[str]) -> bool:
-    """Whether a pattern allows the host. `name` allows every port, `name:port` one port, `*.name` all subdomains."""
+    """Whether a pattern allows the host: `name` with any port, `name:port`, `*.name` for subdomains, or `*`."""
     host = url.host.lower()
     bracketed = _bracket_ipv6(host)
     names = (_ANY, host, bracketed, f"{bracketed}:{_port(url)}")

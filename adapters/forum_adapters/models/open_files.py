@@ -1,4 +1,4 @@
-"""Recognizes too many open files in this process, which look like a failure of the server."""
+"""Recognizes that this process has too many open files, which looks like a failure of the server."""
 
 from __future__ import annotations
 

@@ -24,9 +24,10 @@ class CannotStart(Exception):
 
 
 def find_program(name: str, search_path: str | None, cwd: Path) -> Path:
-    """The path of a program. Links are not resolved, because many programs depend on the name by which they are called.
+    """The path of a program. Raises CannotStart if there is no executable file.
 
-    `search_path` is the PATH of the program's process, or None if it has none.
+    Links are not resolved, because many programs depend on the name by which they are called. `search_path` is the PATH
+    of the program's process, or None if it has none.
     """
     if "/" in name:
         candidates = [str(cwd / name)]
@@ -69,7 +70,7 @@ def explain_refusal(number: int, program: Path, cwd: Path) -> str:
 
 
 def _interpreter(program: Path) -> str | None:
-    """The interpreter in a script's first line, as the kernel reads it."""
+    """The interpreter in a script's first line, as the kernel reads it; None if the file is not a readable script."""
     try:
         with program.open("rb") as file:
             first_line = file.read(_FIRST_LINE_BYTES).partition(b"\n")[0]

@@ -1,4 +1,4 @@
-"""The client of the keeper process (process_warden.py). It starts the keeper on first use, and again if it dies."""
+"""The client of the keeper process (process_warden.py): starts the keeper on first use, and again if it has died."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Keeper:
         weakref.finalize(self, _close_all, self._idle)
 
     def hire(self) -> socket.socket:
-        """A channel to an idle warden. The caller owns it until it dismisses or closes it."""
+        """A channel to an idle warden. The caller must `dismiss` or close the channel."""
         self._abandon_after_fork()
         while self._idle:
             channel = self._idle.pop()
@@ -116,7 +116,7 @@ class _KeeperProcess:
         return ours
 
     async def close(self) -> None:
-        # It waits for its wardens, which wait for the processes that they end.
+        # The keeper waits for its wardens, which wait for the processes that they end.
         self._control.close()
         await asyncio.to_thread(self._process.wait)
         self._finalizer.detach()
