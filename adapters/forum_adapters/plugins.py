@@ -81,7 +81,7 @@ class PluginGroup:
         return self._load(matches[0])
 
     def factory(self, name: str, label: str) -> Callable[..., Any]:
-        """Loads the plugin. Calling the result creates an object, called `label` in messages, and checks its methods."""
+        """Loads the plugin. Calling the result creates an object (`label` in messages) and checks its methods."""
         create = self.load(name)
 
         def create_checked(*arguments: Any) -> Any:

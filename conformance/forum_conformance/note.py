@@ -107,7 +107,7 @@ def _read_signature(line: str) -> Signature:
 
 
 def _strict_base64(text: str) -> bytes:
-    """Reject non-zero padding bits, which Python's decoder accepts."""
+    """Decode standard base64. Reject non-zero padding bits, which Python's decoder accepts."""
     try:
         data = base64.b64decode(text, validate=True)
     except binascii.Error as error:

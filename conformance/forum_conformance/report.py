@@ -62,7 +62,7 @@ class Report:
     checkpoints: tuple[MatchingCheckpoint, ...]
     foreign: Foreign | None = None
     notes: tuple[str, ...] = ()
-    """Sentences for people describe_record the likely cause of the findings."""
+    """Sentences for people about the likely cause of the findings."""
     is_import: bool = False
     """Imported from records of another program: the seal's status only says that the import succeeded."""
 

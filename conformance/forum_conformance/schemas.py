@@ -101,7 +101,7 @@ def raised_recursion_limit() -> Iterator[None]:
 
 
 def schema_mismatch(validator: Draft202012Validator, value: Any) -> str | None:
-    """The first place where a value does not match its schema, and why."""
+    """The first place where a value does not match its schema, and why; None if it matches."""
     error = next(validator.iter_errors(value), None)
     if error is None:
         return None

@@ -32,7 +32,7 @@ _REPEATED_MEMBERS = ("status", "counts", "totals")
 
 
 class Seals:
-    """Checks the seal in every line, in order; then the end of the ledger and the witnesses."""
+    """Receives every line in order and checks the seals; then checks the end of the ledger and the witnesses."""
 
     def __init__(self, witnesses: Iterable[Witness]) -> None:
         self.findings = Findings()

@@ -52,7 +52,7 @@ class Target:
 
 
 def targets_at(argument: str) -> Iterator[Target] | None:
-    """If the path is a directory of run directories, its records, found lazily; otherwise None."""
+    """If the path is a directory of run directories, its records, found lazily; otherwise, or without records, None."""
     path = Path(argument)
     try:
         if argument == STANDARD_INPUT or not path.is_dir() or (path / LEDGER).exists() or _foreign_file(path):
@@ -139,7 +139,7 @@ def _file_of(directory: Path) -> Path:
 
 
 def _foreign_file(directory: Path) -> Path | None:
-    """The main file of a forum-engine or symposium record."""
+    """The main file of a forum-engine or symposium record; None if the directory has none."""
     for name, format_ in ((ENTRIES, Format.FORUM_ENGINE), (ARTIFACT, Format.SYMPOSIUM)):
         path = directory / name
         if path.is_file():

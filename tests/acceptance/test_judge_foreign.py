@@ -38,7 +38,7 @@ def test_the_hashes_of_a_foreign_record_are_recomputed_if_possible() -> None:
     assert notes == {
         "forum-engine": [
             "its own chain of hashes is valid, 6 entries, recomputed; this check is not part of the five levels",
-            "the 6 bodies in payloads.jsonl match their hashes",
+            "its bodies match their hashes: 6 in payloads.jsonl",
         ],
         "symposium": [
             f"its transcript_digest matches its transcript (6 messages); {ONLY_THE_TRANSCRIPT}",

@@ -24,5 +24,5 @@ def positive_int(text: str) -> int:
 
 def seconds(text: str) -> float:
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number of seconds below 1,000,000")
     return float(text)

@@ -6,7 +6,7 @@ from typing import TextIO
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Escape characters that the stream's encoding does not support."""
+    """Write the text, with characters that the stream's encoding does not support escaped."""
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 

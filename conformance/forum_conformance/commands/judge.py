@@ -47,7 +47,10 @@ def add_to(commands: Any) -> None:
         "--key", metavar="FILE", type=Path, help="require the checkpoint to be signed with this public key"
     )
     command.add_argument(
-        "--pin", metavar="FILE", type=Path, help="compare with the last valid state in this file, then update it"
+        "--pin",
+        metavar="FILE",
+        type=Path,
+        help="compare with the last valid state in this file; update it if the ledger is valid",
     )
     command.set_defaults(run=run)
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from forum_conformance.mutation.scoring import VerifierReply, Verify
     from forum_conformance.report import Report
 
-_DESCRIPTION = """Create mutants of a valid run directory, each with one fault, and run a verifier on each.
+_DESCRIPTION = """Create mutants of a valid run directory, each with one change, and run a verifier on each.
 
-Exits 0 if the verifier caught every mutant that a verifier can catch, 1 if one survived, 2 for a usage error or if
-the original ledger is not valid."""
+Exits 0 if the verifier caught every mutant that a verifier can catch, 1 if one survived or the verifier does not
+call the original valid, 2 for a usage error or if the original ledger is not valid."""
 _DEFAULT_PER_KIND = 3
 _STDERR_LINES = 20
 
@@ -139,7 +139,7 @@ def _original_rejected_text(arguments: argparse.Namespace, reply: "VerifierReply
 
 
 def _jobs(arguments: argparse.Namespace) -> int:
-    """The judge runs in this process and gains nothing from parallelism."""
+    """The number of parallel requests: 1 for the judge, which runs in this process and gains nothing from more."""
     return (arguments.jobs or os.cpu_count() or 1) if arguments.entrypoint is not None else 1
 
 

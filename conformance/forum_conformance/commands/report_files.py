@@ -45,7 +45,7 @@ def _require_access(existing: Path, path: Path) -> None:
 def write_reports(
     arguments: argparse.Namespace, results: "list[Result]", suite_run: "SuiteRun", objections: list[str], total: int
 ) -> None:
-    """Write the requested files.
+    """Write the requested files; badges only if all selected vectors were run.
 
     `objections` are the reasons for not passing; `total` is the number of selected vectors.
     """

@@ -98,7 +98,7 @@ def _check_program(arguments: argparse.Namespace, vectors: "Vectors") -> int:
 
 
 def _is_offered(outcome: "VectorOutcome", settings: "Settings") -> bool:
-    """With --serve, `unsupported` can also mean that the role is not offered."""
+    """Whether the program offers the role. With --serve, `unsupported` can also mean that it does not."""
     reply = outcome.reply
     if reply is None or reply.is_not_offered or reply.problem is not None:
         return False
@@ -106,7 +106,7 @@ def _is_offered(outcome: "VectorOutcome", settings: "Settings") -> bool:
 
 
 def _describe(outcome: "VectorOutcome", settings: "Settings") -> tuple[str, str | None]:
-    """The line of a role, and a hint."""
+    """The line of a role, and a hint; None if there is no hint."""
     from forum_conformance.results.printable import printable
 
     reply = outcome.reply

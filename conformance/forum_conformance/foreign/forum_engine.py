@@ -25,7 +25,7 @@ class Unreadable(ValueError):
 
 @dataclass(slots=True)
 class ChainResult:
-    """The result of checking its chain: the number of valid entries, and the first fault."""
+    """The result of checking a chain: the number of valid entries, and the first fault, if any."""
 
     entries: int = 0
     fault: str | None = None
@@ -68,8 +68,8 @@ def check_payloads(path: Path, referenced: set[str]) -> str:
                 return f"its bodies are invalid: line {number + 1} of {PAYLOADS} does not match its hash"
             present.add(digest)
     missing = len(referenced - present)
-    suffix = f", but {missing} of those that entries refer to are missing" if missing else ""
-    return f"the {len(present)} bodies in {PAYLOADS} match their hashes{suffix}"
+    suffix = f", {missing} missing" if missing else ""
+    return f"its bodies match their hashes: {len(present)} in {PAYLOADS}{suffix}"
 
 
 def _entry_hash(entry: dict[str, Any]) -> str:

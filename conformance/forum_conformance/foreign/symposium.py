@@ -13,13 +13,13 @@ def check_transcript(stream: BinaryIO) -> str:
     """Check the digest, and describe the result in a sentence."""
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        return f"its own digest was not checked: it has more than {MAX_BYTES} bytes"
+        return f"its own digest was not checked: the file has more than {MAX_BYTES:,} bytes"
     try:
         artifact = json.loads(data)
         transcript, claimed = artifact["canonical_transcript"], artifact["transcript_digest"]
         messages = len(transcript)
         computed = canonical.digest(canonical.form(transcript))
     except (ValueError, KeyError, TypeError, RecursionError):
-        return "its own digest was not checked: it is not a readable artifact"
+        return "its own digest was not checked: the file is not a readable artifact"
     result = "matches" if claimed == computed else "does not match"
     return f"its transcript_digest {result} its transcript ({messages} messages); it covers nothing else"

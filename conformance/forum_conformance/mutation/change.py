@@ -47,6 +47,7 @@ def entries_with(original: Original, seq: int, entry: Entry) -> list[Entry]:
 
 
 def files_with(original: Original, seq: int, entry: Entry) -> Files:
+    """The files of a run with this entry at `seq`; the chain is recomputed."""
     return original.rewrite(Draft(entries_with(original, seq, entry)))
 
 

@@ -1,4 +1,4 @@
-"""Create mutants of a valid run directory: each has one fault.
+"""Create mutants of a valid run directory: each has one change.
 
 A verifier must reject every mutant that is in reach. It may accept a mutant that is out of reach, but not together with
 the checkpoint of the original.

@@ -1,4 +1,4 @@
-"""Changes to the ledger's bytes that leave the hashes and the checkpoint unchanged."""
+"""Changes to the ledger's bytes without recomputing hashes or the checkpoint, which may be removed."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _truncate_and_keep_checkpoint(original: Original, _: Random) -> Iterator[Cha
 
 
 def _splice_tail_of_other_run(original: Original, _: Random) -> Iterator[Change]:
-    """Replace the tail by the tail of a different run of the same plan."""
+    """Replace the tail with the tail of a different run of the same plan."""
     other_entries = [{**entry, "run": OTHER_RUN} for entry in original.entries]
     other_lines: list[bytes] = []
     for entry in other_entries:
@@ -162,8 +162,8 @@ KINDS: dict[str, Mutator] = {
     "lines-swapped": _swap_lines,
     "line-duplicated": _duplicate_lines,
     "garbage-line-inserted": partial(_insert_lines, b"\x8b\x1f"),
-    "lines-join_lines-by-a-line-separator": partial(_join_lines_with, "\u2028".encode()),
-    "lines-join_lines-by-nothing": partial(_join_lines_with, b""),
+    "lines-joined-by-a-line-separator": partial(_join_lines_with, "\u2028".encode()),
+    "lines-joined-by-nothing": partial(_join_lines_with, b""),
     "truncated-at-a-line": _truncate_at_lines,
     "truncated-inside-a-line": _truncate_inside_lines,
     "truncated-with-its-checkpoint": _truncate_and_keep_checkpoint,

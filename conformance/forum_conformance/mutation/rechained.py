@@ -1,4 +1,4 @@
-"""Edits followed by recomputing every later hash, root and checkpoint: detected at levels 1, 2, 3 and 5."""
+"""Edits followed by recomputing the chain and the checkpoint, and usually roots: detected at levels 1, 2, 3 and 5."""
 
 from __future__ import annotations
 

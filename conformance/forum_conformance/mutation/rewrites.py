@@ -75,7 +75,7 @@ def _drop_answers(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _replace_prompts(original: Original, _: Random) -> Iterator[Change]:
-    """Replace a prompt by an earlier one: no rule defines the content of a prompt, so any body is valid."""
+    """Replace a prompt with an earlier one: no rule defines the content of a prompt, so any body is valid."""
     for seq, entry in enumerate(original.entries):
         earlier_prompts = [
             other["bodies"]["prompt"]

@@ -19,7 +19,7 @@ class VerifierReply:
     verdict: str | None
     problem: str | None = None
     stderr: str = ""
-    """The end of its standard error, if it did not answer."""
+    """The end of the verifier's standard error, if there is no verdict."""
 
 
 Verify: TypeAlias = Callable[[Path, Path | None], VerifierReply]
@@ -43,7 +43,7 @@ class Outcome:
 
     @property
     def survived(self) -> bool:
-        """A mutant out of reach may be valid alone, but not together with the checkpoint."""
+        """Whether the verifier failed. A mutant out of reach may be called valid alone, but not with the checkpoint."""
         if self.mutant.in_reach:
             return not self.is_caught
         return self.reply.verdict is None or (
@@ -52,14 +52,14 @@ class Outcome:
 
     @property
     def objection(self) -> str:
-        """Why it survived."""
+        """Why the mutant survived."""
         if self.mutant.in_reach or self.reply.verdict is None or self.reply_with_checkpoint is None:
             return _describe(self.reply)
         return f"with the original's checkpoint: {_describe(self.reply_with_checkpoint)}"
 
     @property
     def stderr(self) -> str:
-        """The verifier's standard error, if it did not answer."""
+        """The verifier's standard error, if there is no verdict."""
         return self.reply.stderr or (self.reply_with_checkpoint.stderr if self.reply_with_checkpoint else "")
 
 

@@ -58,7 +58,7 @@ def _is_required(original: Original, seq: int, entry: Entry) -> bool:
 
 
 def _is_verdict_required(original: Original, seq: int, entry: Entry) -> bool:
-    """A check by a command or an agent stays open without its verdict."""
+    """Whether later entries depend on the verdict. A check by a command or an agent stays open without it."""
     passed = entry["data"]["verdict"] == "pass"
     return entry["data"]["by"] != "schema" or (passed and is_part_of_final_result(original, seq, entry))
 

@@ -31,7 +31,7 @@ def with_body(original: Original, seq: int, name: str, content: bytes, **fields:
 
 
 def _replace_values(kind: str, name: str, original: Original, random: Random) -> Iterator[Change]:
-    """Skip ledgers with redactions: values that come from redacted bodies cannot be checked."""
+    """Replace a value. Skip ledgers with redactions: values that come from redacted bodies cannot be checked."""
     if not original.redacted:
         for seq, entry in find_entries(original, kind):
             content = canonical(["another value", random.randrange(2**32)])

@@ -29,7 +29,7 @@ def judge_verifier(levels: frozenset[int]) -> Verify:
 
 
 def program_verifier(clients: Sequence[Client], levels: frozenset[int]) -> Verify:
-    """Each client handles one request at a time."""
+    """A verifier that sends each request to an idle client; a client handles one request at a time."""
     idle: queue.SimpleQueue[Client] = queue.SimpleQueue()
     for client in clients:
         idle.put(client)

@@ -37,4 +37,4 @@ Role: TypeAlias = Callable[[Request], Answer]
 
 
 class BadRequest(ValueError):
-    """A request with a missing member, or with a member that names a missing file."""
+    """A request that cannot be answered: its action is unknown, or a file that it needs is missing or malformed."""

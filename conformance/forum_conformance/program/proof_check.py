@@ -70,7 +70,7 @@ def embedded_checkpoint(proof: Proof) -> Checkpoint:
 
 def require_agreement(proof: Proof, embedded: Checkpoint) -> None:
     if (embedded.run, embedded.size, embedded.root.hex()) != (proof["run"], proof["size"], proof["root"]):
-        raise MalformedProof("its run, size and root differ from its checkpoint")
+        raise MalformedProof("its run, size or root differs from its checkpoint")
     if proof["proof"] == "inclusion":
         _require_entry(proof)
     elif proof["from_size"] > proof["size"]:

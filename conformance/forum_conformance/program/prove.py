@@ -16,7 +16,7 @@ from forum_conformance.report import entries_text
 
 
 class NoSuchEntries(ValueError):
-    """The ledger does not have the entries to prove."""
+    """The ledger does not have the entries to prove, or is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def prove(request: Request) -> Answer:
 
 
 def first_entries(request: Request) -> Log:
-    """The first `size` entries of the ledger."""
+    """The first `size` entries of the ledger. Raises NoSuchEntries if it has fewer or is invalid."""
     path = Path(request["input"])
     if judge(path, levels=frozenset({1, 2})).findings.count:
         raise NoSuchEntries("the ledger's bytes or chain are invalid")

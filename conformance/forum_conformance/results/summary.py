@@ -80,7 +80,7 @@ def find_objections(results: Sequence[Result], required_roles: Collection[str]) 
         objections.append(f"{counts_text} not run: {printable(reason)}")
     if passed := bad[State.UNEXPECTED_PASS]:
         pronoun = "it" if passed == 1 else "them"
-        objections.append(f"{_vectors(passed)} passed unexpectedly: remove {pronoun} from the list")
+        objections.append(f"{_vectors(passed)} passed unexpectedly: remove {pronoun} from the expected failures")
     missing = [tally.role for tally in tallies(results, None) if tally.level is None and not tally.is_offered]
     if missing and all(result.state is State.NOT_OFFERED for result in results):
         objections.append("the program offers none of the requested roles: " + ", ".join(missing))

@@ -11,6 +11,7 @@ from forum_conformance.suite.result import Result, State
 
 _STDERR_LINES = 20
 _LABEL_WIDTH = 12
+# How many failures are printed in full, and how many at all.
 _MAX_FULL = 20
 _MAX_LISTED = 220
 

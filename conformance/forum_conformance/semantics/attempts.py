@@ -33,8 +33,8 @@ def task_started(run: Run, entry: Entry) -> None:
 
 def _require_due(run: Run, unit: Unit, attempt: int) -> None:
     is_idle = unit.ending is None and not unit.is_reused and unit.call is None
-    require(is_idle, "L409", f"'{unit.name}' has ended, was reused or has an open call")
-    require(not run.holds(unit), "L409", f"the result of '{unit.name}' already holds")
+    require(is_idle, "L409", f"'{unit.name}' starts, but it has ended, was reused or has an open call")
+    require(not run.holds(unit), "L409", f"'{unit.name}' starts again, but its result is already accepted")
     require(
         attempt == unit.attempts + 1,
         "L409",

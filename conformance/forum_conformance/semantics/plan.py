@@ -81,7 +81,7 @@ def source_references(value: Value) -> Iterator[tuple[str, str]]:
 
 
 def read_plan(data: bytes, opened: Entry) -> Plan:
-    """The valid wave plan that the entry `run.opened` refers to."""
+    """The wave plan that the entry `run.opened` refers to. Raises a Violation (L401) if it is invalid."""
     try:
         document = canonical.read_form(data)
     except canonical.NotCanonical as error:
@@ -102,7 +102,7 @@ def read_plan(data: bytes, opened: Entry) -> Plan:
     plan = Plan(document)
     _check_names(plan)
     _check_sources(plan)
-    _check_workers(plan)
+    _check_assignments(plan)
     _check_waves(plan)
     return plan
 
@@ -150,7 +150,7 @@ def _check_sources(plan: Plan) -> None:
             require(has_foreach == (member == "each"), "L401", sentence)
 
 
-def _check_workers(plan: Plan) -> None:
+def _check_assignments(plan: Plan) -> None:
     for name, task in plan.tasks.items():
         members = {"agent", "ladder", "lane"} & set(task)
         is_permitted = members in ({"agent", "ladder"}, {"lane"})

@@ -21,7 +21,7 @@ def wave_opened(run: Run, entry: Entry) -> None:
 
 
 def require_may_start(run: Run, task: str) -> None:
-    """Check that the task's wave is open and its dependencies have ended (LEDGER-SEMANTICS-005)."""
+    """Check that the wave is open, the dependencies have ended, and those with data passed (LEDGER-SEMANTICS-005)."""
     is_open = run.plan.policy["dispatch"] != "waves" or run.plan.wave_of[task] < run.waves_opened
     require(is_open, "L405", f"task '{task}' starts before its wave is open")
     require_ended(run, run.plan.dependencies(task), f"task '{task}' starts")
@@ -39,6 +39,6 @@ def require_passed(run: Run, tasks: Iterable[str], event: str) -> None:
 
 
 def last_ending(run: Run, tasks: Iterable[str]) -> int | None:
-    """The seq of the `task.ended` of the task that ended last."""
+    """The seq of the `task.ended` of the task that ended last; None if there are no tasks."""
     endings: list[Ending] = [run.endings[task] for task in tasks]
     return max((ending.seq for ending in endings), default=None)

@@ -115,7 +115,7 @@ class Run:
         return self.plan.tasks[unit.task]
 
     def unit(self, name: str) -> Unit | None:
-        """The unit with this name, if it exists at this point of the run."""
+        """The unit with this name; None if it does not exist at this point of the run."""
         if name in self.plan.tasks:
             if "foreach" in self.plan.tasks[name]:
                 return None

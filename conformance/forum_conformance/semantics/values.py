@@ -56,7 +56,10 @@ def has_digest(run: Run, body: Body, digest: str) -> bool:
 
 
 def read_items(run: Run, items: Body) -> tuple[str, ...] | None:
-    """The digests of the canonical items of a list; None if its body is redacted, missing or altered."""
+    """The digests of the canonical items of a list; None if its body is redacted, missing or altered.
+
+    Raises NoValue if the body is not a list in RFC 8785 form.
+    """
     data = run.store.read(items)
     if data is None:
         return None
@@ -70,7 +73,7 @@ def read_items(run: Run, items: Body) -> tuple[str, ...] | None:
 
 
 def _plain_digest(run: Run, body: Body) -> str:
-    """The SHA-256 of the body's bytes. It is not the digest of a salted body, whose bytes must be available."""
+    """The SHA-256 of the body's bytes. A salted body has a different digest, so its bytes must be readable."""
     if not body.is_salted:
         return body.digest
     digest = run.store.plain_digest(body)

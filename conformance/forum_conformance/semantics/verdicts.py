@@ -48,12 +48,12 @@ def verdict_lost(run: Run, entry: Entry) -> None:
 def _require_due(run: Run, unit: Unit, entry: Entry) -> None:
     data = entry["data"]
     is_open = unit.ending is None and unit.call is None
-    require(is_open, "L415", f"'{unit.name}' has ended or has an open call")
+    require(is_open, "L415", f"'{unit.name}' is checked, but has ended or has an open call")
     is_last = unit.attempts == data["attempt"] and unit.last_attempt_ok
     require(
         is_last, "L415", f"attempt {data['attempt']} of '{unit.name}' is not its last attempt, or did not finish ok"
     )
-    require(not unit.has_failed_check, "L415", f"a check of '{unit.name}' has failed")
+    require(not unit.has_failed_check, "L415", f"'{unit.name}' is checked, but an earlier check has failed")
     is_next = data["check"] == unit.checks_passed
     require(is_next, "L415", f"check {data['check']} of '{unit.name}' is not the first that has not passed")
     is_planned_type = data["by"] in run.task_of(unit)["accept"][data["check"]]

@@ -4,7 +4,7 @@ from forum_conformance.entry import Entry
 
 
 class Violation(Exception):
-    """An entry that no valid run of the wave plan could have written at its position."""
+    """An entry that no run of the wave plan could have written at its position, or an invalid wave plan (L401)."""
 
     def __init__(self, code: str, sentence: str) -> None:
         self.code = code

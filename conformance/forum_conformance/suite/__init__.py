@@ -1,1 +1,1 @@
-"""The conformance suite: ask a program every vector and compare the answers with the expected ones."""
+"""The conformance suite: send every vector to a program and compare the answers with the expected ones."""

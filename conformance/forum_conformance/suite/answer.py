@@ -15,7 +15,7 @@ _TYPES = {"string": "a string", "integer": "an integer", "null": "null", "object
 
 
 class BadAnswer(Exception):
-    """Bytes that are not an answer."""
+    """The program gave no valid answer: `difference` has the requirement and the actual behavior."""
 
     def __init__(self, place: str, expected: str, actual: str) -> None:
         self.difference = Difference(place, expected, actual)

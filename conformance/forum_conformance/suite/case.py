@@ -31,7 +31,7 @@ class Case:
 
     @property
     def initial_run(self) -> str | None:
-        """The run directory that the request starts from."""
+        """The run directory that the request starts from; None if it starts from nothing."""
         initial_run: str | None = self.request.get("before")
         return initial_run
 

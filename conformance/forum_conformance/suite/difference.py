@@ -46,7 +46,7 @@ def _level_differences(expected: Mapping[str, str], actual: Mapping[str, str] | 
 
 
 def byte_difference(place: str, expected: bytes, actual: bytes) -> Difference | None:
-    """The first byte where two files differ, with its context."""
+    """The first byte where two files differ, with its context; None if they are equal."""
     if expected == actual:
         return None
     offset = _first_difference(expected, actual)
@@ -60,7 +60,7 @@ def byte_difference(place: str, expected: bytes, actual: bytes) -> Difference | 
 
 
 def line_difference(place: str, expected: bytes, actual: bytes) -> Difference | None:
-    """The first line where two files differ."""
+    """The first line where two files differ; None if they are equal."""
     pairs = enumerate(zip_longest(_LINE.findall(expected), _LINE.findall(actual)), start=1)
     number, first, second = next(((n, a, b) for n, (a, b) in pairs if a != b), (0, None, None))
     if number == 0:
@@ -106,7 +106,7 @@ def _hex(data: bytes, offset: int) -> str:
 
 
 def value_difference(place: str, expected: Any, actual: Any) -> Difference | None:
-    """The first place where two JSON values differ, as a JSON Pointer. 1.0 is not an integer."""
+    """The first place where two JSON values differ, as a JSON Pointer; None if they are equal. 1.0 differs from 1."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in sorted(expected.keys() | actual.keys()):
             if key not in actual or key not in expected:

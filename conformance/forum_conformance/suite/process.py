@@ -25,7 +25,7 @@ _EXIT_GRACE_S = 1.0
 
 
 class CannotStart(Exception):
-    """The program does not exist or is not executable."""
+    """The program cannot be started: for example, it does not exist or is not executable."""
 
     def __init__(self, program: str, error: OSError) -> None:
         super().__init__(f"cannot start '{program}': {error.strerror or error}")

@@ -105,11 +105,11 @@ def _result(outcome: VectorOutcome, reason: str | None, *, is_offered: bool) -> 
 
 
 def late_refusal_difference(reply: Reply) -> Difference:
-    """For a program that exits with the code for "not offered" after it answered vectors of the same role."""
+    """The difference for a program that refuses a role by its exit status after it answered vectors of the role."""
     return Difference("exit status", "0: the role is offered, other vectors were answered", str(reply.exit_status))
 
 
 def abandoned_difference(problem: Difference, count: int) -> Difference:
-    """For a vector that is not run because the first `count` vectors of its role had the same problem."""
+    """The difference for a vector that is not run because the first `count` of its role had the same problem."""
     description = f"the first {count} vectors of the role all failed in the same way: {problem.place}: {problem.actual}"
     return Difference("not run", "an answer", description)

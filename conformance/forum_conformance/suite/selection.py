@@ -13,7 +13,7 @@ _MIN_SIMILARITY = 0.85
 
 
 class NothingSelected(Exception):
-    """A role, a filter or a requirement that no vector has."""
+    """A role, a filter or a requirement that is empty or that no vector has."""
 
 
 def select(

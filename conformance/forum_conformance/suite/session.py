@@ -190,7 +190,7 @@ def _flatten(cases_by_role: Mapping[str, Sequence[Case]]) -> list[Case]:
 
 
 def _with_late_refusal(outcome: VectorOutcome) -> VectorOutcome:
-    """If the program refuses a role that it offers, replace the first difference by one that says so."""
+    """If the program refuses a role that it offers, replace the first difference with one that says so."""
     if outcome.reply is None or not outcome.reply.is_not_offered:
         return outcome
     return replace(outcome, differences=(late_refusal_difference(outcome.reply), *outcome.differences[1:]))

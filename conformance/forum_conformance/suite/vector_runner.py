@@ -66,5 +66,5 @@ class VectorRunner:
 
 
 def _has_expected_output(case: Case) -> bool:
-    """A failed compilation and a refused run write nothing."""
+    """Whether the output is known: the vector has it, or the program must refuse and write nothing."""
     return "output" in case.expected or (case.role in ("compile", "run") and case.expected["verdict"] != "valid")

@@ -28,7 +28,7 @@ _CHECKOUT = Path(__file__).resolve().parents[2] / "vectors" / "v1"
 
 
 class BrokenVectors(Exception):
-    """The vectors differ from the published ones, so they cannot be used."""
+    """The vectors are missing or malformed, or differ from the published ones, so they cannot be used."""
 
 
 def default_folder() -> Path:

@@ -150,7 +150,7 @@ def test_an_invalid_transcript_is_reported(transcript: object) -> None:
 
     result = check_transcript(BytesIO(artifact))
 
-    assert result == "its own digest was not checked: it is not a readable artifact"
+    assert result == "its own digest was not checked: the file is not a readable artifact"
 
 
 def test_a_huge_timestamp_is_reported() -> None:

@@ -132,5 +132,5 @@ def test_every_kind_of_failure_is_an_objection() -> None:
     assert find_objections(results, ()) == [
         "1 vector failed",
         "1 vector unsupported",
-        "1 vector passed unexpectedly: remove it from the list",
+        "1 vector passed unexpectedly: remove it from the expected failures",
     ]
