@@ -60,7 +60,7 @@ class Copies:
             elif path.is_symlink() or not path.is_file():
                 findings.add("L308", seq, f"{file} is not a regular file")
             elif not _is_copy(path, body, bodies):
-                findings.add("L308", seq, f"{file} is not a regular file with the recorded bytes")
+                findings.add("L308", seq, f"{file} differs from the recorded body")
         outputs = directory / OUTPUTS
         for name in sorted(path.name for path in outputs.iterdir()) if outputs.is_dir() else ():
             if f"{OUTPUTS}/{name}" not in self._copies and not name.startswith("."):
@@ -69,7 +69,7 @@ class Copies:
     def restore(self, directory: Path) -> None:
         """Writes each copy that is missing or wrong, and removes the temporary files of killed writers.
 
-        Redacted bodies have no copies. If `outputs` is a link, nothing is changed: it may lead outside the directory.
+        A redacted body has no copy.
         """
         outputs = directory / OUTPUTS
         remove_leftovers(directory, (CHECKPOINT, WAVE_PLAN))
