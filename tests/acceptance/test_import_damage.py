@@ -69,7 +69,7 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         "forum-engine",
         PLAN_FIELDS,
         b'"\xff", "kind": "plan"',
-        "entries.jsonl, line 2: byte 42 is not UTF-8",
+        "entries.jsonl, line 2: the byte at offset 42 is not UTF-8",
     ),
     "a member of the wrong type": (
         "forum-engine",
@@ -93,7 +93,7 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         "symposium",
         b'"id": "',
         b'"no": "',
-        "artifact.json, /canonical_transcript/0: not a message: it has no id",
+        "artifact.json, /canonical_transcript/0: not a message: it must be an object with a string 'id'",
     ),
     "a span without an id": (
         "otel-today",

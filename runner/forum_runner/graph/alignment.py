@@ -73,7 +73,10 @@ def _preferred_height(vertex: int, pulls: _Pulls, weights: Sequence[float], heig
 
 
 def _settle(preferred: Sequence[float], weights: Sequence[float], distances: Sequence[int]) -> Iterator[float]:
-    """Place blocks of vertices at minimum distance, each block at the weighted mean of its preferred heights."""
+    """Yield the height of each vertex of a column.
+
+    Vertices that would come too close form a block with minimum distances, at the weighted mean of their preferences.
+    """
     blocks: list[tuple[float, float, int]] = []
     offsets: list[int] = []
     offset = 0

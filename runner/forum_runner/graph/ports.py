@@ -35,7 +35,7 @@ class Ports:
 
 
 def find_ports(routes: RouteMap, columns: Sequence[Sequence[int]]) -> Ports:
-    """Sort the ports of a box by the position of the other end, so that lines do not cross in front of the box."""
+    """Return the ports, sorted by the position of the other end so that lines do not cross in front of a box."""
     relative_height = {vertex: (index + 0.5) / len(column) for column in columns for index, vertex in enumerate(column)}
     entries: _Sides = defaultdict(dict)
     exits: _Sides = defaultdict(dict)

@@ -28,7 +28,10 @@ class DetectedFormat:
 
 
 def find_source_file(folder: Path, format_: ImportFormat | None) -> Path:
-    """The file in a folder that contains the records of the format, or of any format."""
+    """The file in a folder that contains the records. Raises a UsageError if there is none.
+
+    If the format is not set or its files have no fixed name, looks for the files of all formats.
+    """
     names = {ImportFormat.FORUM_ENGINE: ENTRIES, ImportFormat.SYMPOSIUM: ARTIFACT}
     file_names = [names[format_]] if format_ in names else list(names.values())
     for name in file_names:
@@ -42,7 +45,10 @@ def find_source_file(folder: Path, format_: ImportFormat | None) -> Path:
 
 
 def detect_format(head: bytes, name: str, requested: ImportFormat | None) -> DetectedFormat:
-    """The format of a file, by its first object, unless `requested` sets it."""
+    """The format of a file, by the members of its first object unless `requested` sets it.
+
+    Raises a UsageError if the file is empty or its format is unknown.
+    """
     if not head.strip():
         raise UsageError(f"'{name}' is empty")
     text = head.decode("utf-8", "replace")

@@ -51,8 +51,10 @@ def _entry(line: JsonText) -> dict[str, Any]:
     for name, type_ in _TYPES.items():
         if type(entry[name]) is not type_:
             raise SourceError(line.file, f"line {line.line}", f"'{name}' has the wrong type")
-    if type(entry["ts"]) not in (int, float) or type(entry.get("causal_parent")) not in (int, type(None)):
-        raise SourceError(line.file, f"line {line.line}", "'ts' or 'causal_parent' is not a number")
+    if type(entry["ts"]) not in (int, float):
+        raise SourceError(line.file, f"line {line.line}", "'ts' is not a number")
+    if type(entry.get("causal_parent")) not in (int, type(None)):
+        raise SourceError(line.file, f"line {line.line}", "'causal_parent' is not an integer")
     return entry
 
 
@@ -78,7 +80,7 @@ def _record(number: int, line: JsonText, entry: dict[str, Any], payloads: _Paylo
 
 
 def _causes(number: int, seq: int, parent: int | None) -> tuple[int, ...]:
-    """The number of the parent. If the entry's own number is wrong, the number of its parent is not trusted either."""
+    """The number of the parent, if it is earlier. An entry whose own number is wrong has no trustworthy parent."""
     return (parent,) if parent is not None and seq == number and 0 <= parent < number else ()
 
 

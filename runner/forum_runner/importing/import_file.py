@@ -1,4 +1,4 @@
-"""The files of a source: read once, in order, and hashed while reading."""
+"""The files of a source: read in order, and hashed while reading."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class ImportFile:
         return self._stream.read(size)
 
     def content_if_small(self, max_bytes: int) -> bytes | None:
-        """All bytes that were read, if there are at most `max_bytes`."""
+        """All bytes that were read, or None if there are more than `max_bytes`."""
         return self.read_at(0, self._bytes) if self._bytes <= max_bytes else None
 
     def _copy_rest(self) -> None:
@@ -102,11 +102,11 @@ class ImportFile:
 
 @contextmanager
 def open_file(path: Path | None) -> Iterator[ImportFile]:
-    """Opens a file, or standard input if `path` is None. A stream is copied to a temporary file to read it twice."""
+    """Opens a file, or standard input if `path` is None. Pipes and standard input are copied to a temporary file first."""
     try:
         stream = open(0, "rb", closefd=False) if path is None else path.open("rb")  # noqa: SIM115 - closed below
     except OSError as error:
-        raise UsageError(f"cannot read '{path}': {error.strerror}") from error
+        raise UsageError(f"cannot read '{path or 'standard input'}': {error.strerror}") from error
     with stream:
         name = STANDARD_INPUT if path is None else path.name.encode(errors="replace").decode()[:255]
         if path is not None and path.is_file():

@@ -22,7 +22,7 @@ _OCTETS = "application/octet-stream"
 
 
 def write_ledger(parsed: ParsedSource, directory: Path, run: str, clock: Clock = wall_clock) -> str:
-    """Writes and seals the ledger, and returns its head. On failure or interruption, the directory is removed."""
+    """Writes and seals the ledger, and returns its head. On failure or interruption, removes what was written."""
     existed = directory.exists()
     try:
         files = LedgerFiles.create(directory, Durability.BATCH)

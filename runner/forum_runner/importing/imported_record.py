@@ -28,7 +28,7 @@ class ImportedRecord:
 
 
 def facts(**values: Any) -> dict[str, Any]:
-    """The values that `data` can contain: short texts, integers in range and booleans. Other values are left out."""
+    """The values that `data` can contain: short non-empty texts, integers in range and booleans. Leaves others out."""
     return {name: value for name, value in values.items() if _is_fact(value)}
 
 
@@ -53,7 +53,7 @@ def format_microseconds(moment_us: int) -> str | None:
 
 
 def micro_usd(dollars: Any) -> int | None:
-    """The amount in millionths of a dollar, or None if that is not a whole number."""
+    """The amount in millionths of a dollar, or None if it is not a number or not a whole number of millionths."""
     if isinstance(dollars, bool) or not isinstance(dollars, int | float):
         return None
     amount = Decimal(str(dollars)) * _MICRO

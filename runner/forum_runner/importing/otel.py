@@ -23,7 +23,7 @@ from forum_runner.importing.strict_json import JsonText, read_json
 from forum_runner.ledger.body import JSON, Body
 
 SIGNALS = ("resourceSpans", "resourceLogs", "resourceMetrics")
-_REASON = "traces contain no hashes"
+_WHY_NOT_CHECKED = "traces contain no hashes"
 
 
 def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int, *, is_json_lines: bool) -> ParsedSource:
@@ -35,7 +35,7 @@ def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int, *, is_jso
         raise SourceError(file.name, "", "the file contains no spans and no log records")
     source, order = file.content_if_small(max_source_bytes), tree.order()
     remarks, unchecked = tuple(tree.remarks()), SourceCheck.NOT_CHECKED
-    return ParsedSource(ImportFormat.OTEL, spool, (file.facts(),), unchecked, _REASON, source, order, remarks)
+    return ParsedSource(ImportFormat.OTEL, spool, (file.facts(),), unchecked, _WHY_NOT_CHECKED, source, order, remarks)
 
 
 class _TraceReader:
@@ -70,8 +70,8 @@ class _TraceReader:
             attributes = attributes_of(description)
             for middle, scope in enumerate(objects(resource, *scopes)):
                 bodies = {"resource": _json(description)}
-                scope_name = scope.get("scope") or scope.get("instrumentationLibrary")
-                bodies |= {"scope": _json(scope_name)} if scope_name else {}
+                scope_description = scope.get("scope") or scope.get("instrumentationLibrary")
+                bodies |= {"scope": _json(scope_description)} if scope_description else {}
                 for inner, item in enumerate(objects(scope, items)):
                     self._place = f"/{signal}/{outer}/{scopes[0]}/{middle}/{items}/{inner}"
                     yield item, attributes, {**bodies, "record": _json(item), **text_bodies(item)}

@@ -1,6 +1,6 @@
 """Extracts the facts of model calls from spans and log records.
 
-It supports the current and the older GenAI semantic conventions of OpenTelemetry.
+The names of attributes are those of the current and the older GenAI semantic conventions of OpenTelemetry.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _attribute_facts(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_bodies(record: dict[str, Any]) -> dict[str, Body]:
-    """The prompts and answers in a span or log record, or in its events."""
+    """The texts in a span or log record and its events: instructions, prompts, answers, and tool calls."""
     texts: dict[str, Any] = {}
     messages_by_direction: dict[str, list[Any]] = {}
     for name, attributes, body in _attribute_sources(record):

@@ -40,11 +40,12 @@ _REMARKS = {
 
 
 def span_key(span: Mapping[str, Any]) -> Key | None:
+    """The key of a span; None if its trace id or its span id is missing."""
     return _key(_text(span, "traceId"), _text(span, "spanId"))
 
 
 def parent_key(item: Mapping[str, Any], name: str) -> Key | None:
-    """The key of a span's parent, or of a log record's span."""
+    """The key of a span's parent, or of a log record's span; None if there is none. `name` is the field with its id."""
     span = _text(item, name)
     # An id of only zeros means no id.
     return _key(_text(item, "traceId"), span) if span.strip("0") else None
@@ -96,6 +97,7 @@ class Tree:
             self._add_fault(number, SpanFault.DUPLICATE)
 
     def order(self) -> RecordOrder:
+        """The order of the records in the ledger. Finds loops of parents, and removes one link of each."""
         parent_numbers = [self.spans.get(parent) if parent else None for parent in self.parents]
         for loop in _loops(parent_numbers):
             for number in loop:

@@ -27,7 +27,7 @@ def attributes_of(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def value_of(value: Any) -> Any:
-    """An OTLP value as a JSON value. 64-bit integers are strings or numbers."""
+    """An OTLP value as a JSON value; None if it is empty. Integers may be written as strings."""
     if value is None or value == {}:
         return None
     if not isinstance(value, dict) or len(value) != 1:
@@ -47,7 +47,7 @@ def value_of(value: Any) -> Any:
 def _values(inner: Any) -> list[Any]:
     values = inner.get("values", []) if isinstance(inner, dict) else None
     if not isinstance(values, list):
-        raise OtlpError("'values' is not a list")
+        raise OtlpError("an arrayValue or kvlistValue is not an object with a list of 'values'")
     return values
 
 
@@ -77,6 +77,7 @@ def nanoseconds(record: dict[str, Any], *names: str) -> int:
 
 
 def format_nanoseconds(moment_ns: int) -> str | None:
+    """Formats nanoseconds since 1970 like the times in entries; None if the time is 0 or out of range."""
     return format_microseconds(moment_ns // _NANOSECONDS_PER_MICROSECOND) if moment_ns else None
 
 

@@ -42,8 +42,8 @@ class RecordOrder:
 class ParsedSource:
     """The records of a source, and the result of checking its hashes.
 
-    `reason` explains the result. `source` is the content of the file if it is small enough to be stored. `remarks`
-    are notes about all records, for readers of the ledger.
+    `reason` explains the result. `source` is the content of the file if it is small enough to be stored. `order` is
+    None if the records keep the order of the source. `remarks` are notes about all records, for readers of the ledger.
     """
 
     format: ImportFormat

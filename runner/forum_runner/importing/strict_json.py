@@ -36,11 +36,14 @@ class JsonText:
 
 
 def read_json(text: JsonText, *, has_64_bit_integers: bool = False) -> Any:
-    """Parses a text. Some formats write 64-bit integers as numbers; others stay within ±(2^53 - 1)."""
+    """Parses a text. Integers must be within ±(2^53 - 1), unless the format writes 64-bit integers as numbers.
+
+    Raises a SourceError with the location of the fault.
+    """
     try:
         characters = text.data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SourceError(text.file, f"line {text.line}", f"byte {error.start} is not UTF-8") from error
+        raise SourceError(text.file, f"line {text.line}", f"the byte at offset {error.start} is not UTF-8") from error
     parse: Callable[[str], Any] = partial(
         json.loads,
         object_pairs_hook=without_duplicate_keys,

@@ -29,7 +29,9 @@ def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int) -> Parsed
     numbers: dict[str, int] = {}
     for index, message in enumerate(artifact[TRANSCRIPT]):
         if not isinstance(message, dict) or not isinstance(message.get("id"), str):
-            raise SourceError(text.file, f"/{TRANSCRIPT}/{index}", "not a message: it has no id")
+            raise SourceError(
+                text.file, f"/{TRANSCRIPT}/{index}", "not a message: it must be an object with a string 'id'"
+            )
         numbers.setdefault(message["id"], spool.add(_message_record(text, index, message, numbers)))
     spool.add(_outcome_record(text, artifact, numbers))
     check, reason = _check_digest(artifact)
