@@ -184,7 +184,9 @@ def test_reading_commands_show_the_data_of_the_source(folder: Folder) -> None:
 
     summary = folder.forum("show", "run").out
     traced = [line.split("runner")[1].strip() for line in folder.forum("trace", "run", "4").out.splitlines()]
-    assert "imported  6 records of forum-engine (its own hashes: ok); only as trustworthy as its source\n" in summary
+    assert (
+        "imported  6 records of forum-engine (hashes in the source: ok); only as trustworthy as the source\n" in summary
+    )
     assert traced[:4] == [
         "at 2026-11-15 09:00:00.750Z geographer result",
         "at 2026-11-15 09:00:00.500Z dispatch task",

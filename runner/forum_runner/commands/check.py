@@ -33,8 +33,8 @@ def command(
 ) -> int:
     """Check manifests and report errors with their location.
 
-    Checks each FILE and everything that it refers to. `FILE#NAME` selects one workflow of several. A file without a
-    workflow is checked manifest by manifest.
+    Checks every manifest in each FILE, and everything that they refer to. `FILE#NAME` checks only one of several
+    workflows in FILE.
 
     Exits 0 if there are no errors, 2 if there are, and 6 if the only errors are refusals by the policy.
     """

@@ -13,7 +13,7 @@ from forum_runner.commands.output import echo, warn_if_unsealed, write_document,
 @click.command("checkpoint", short_help="Print a ledger's size and Merkle root, optionally signed.")
 @click.argument("run")
 @checkpoint_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: run, size, root and checkpoint.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: run, size, root, sealed and checkpoint.")
 def command(run: str, size: int | None, key_file: Path | None, output: str | None, as_json: bool) -> int:
     """Print a ledger's size and Merkle root, optionally signed.
 

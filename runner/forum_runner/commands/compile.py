@@ -36,6 +36,8 @@ def command(
 
     The wave plan is one RFC 8785 document, byte-for-byte identical on every machine. Without -o or --json, prints only
     a summary. Findings go to standard error; if one of them is an error, nothing is written.
+
+    Exits 0 if there are no errors, 2 if there are, and 6 if the only errors are refusals by the policy.
     """
     from forum_runner import api
     from forum_runner.finding import exit_code_of

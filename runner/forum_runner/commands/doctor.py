@@ -26,8 +26,8 @@ def command(file: str | None, root: Path | None, as_json: bool) -> int:
     Lists installed libraries, adapter types and engines. Does not call an adapter whose credential is not set, and
     never prints a credential.
 
-    Exits 0 if nothing is missing, 1 if a program is not found or an adapter does not answer, and 8 if a credential is
-    not set.
+    Exits 0 if nothing is missing, 1 if a library or a program is missing or an adapter does not answer, 2 if the
+    workflow has errors (6 if the only ones are refusals by the policy), and 8 if a credential is not set.
     """
     from forum_runner import api
     from forum_runner.commands.event_loop import run_main

@@ -132,7 +132,7 @@ def _text(gate: PendingGate, run: str) -> str:
     from forum_runner.report.next_commands import command_line, gate_commands
 
     displayed = gate.displayed or {}
-    lines = [gate.task, f"  question  {visible(str(displayed.get('question', 'redacted')))}"]
+    lines = [gate.task, f"  question  {visible(str(displayed.get('question', 'not available')))}"]
     if gate.deadline is not None:
         passed = " (passed)" if gate.is_expired else ""
         lines.append(f"  deadline  {time_text(gate.deadline)}{passed}, then {clip(gate.on_deadline or '?')}")

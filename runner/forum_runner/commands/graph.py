@@ -33,7 +33,7 @@ def command(
 ) -> int:
     """Draw a workflow: waves, tasks, and the edges between them.
 
-    Needs no other program and no service. Inputs may be missing.
+    Needs no other program and no service. Inputs may be missing. If the workflow has errors, nothing is drawn.
     """
     from forum_runner import api
     from forum_runner.finding import exit_code_of

@@ -37,13 +37,13 @@ def command(
     follow: bool,
     as_json: bool,
 ) -> int:
-    """List the entries of a ledger, one per line: seq, time (UTC), kind, task, actor and data.
+    """List the entries of a ledger, one per line: seq, time (UTC), kind, task, actor and a description.
 
     RUN is a run directory, a ledger file, `-` for standard input, or the id of a run in .forum/runs (at least its first
     eight characters).
 
-    Different options narrow the list; repeating an option widens it. Without options, damaged lines are listed too.
-    Exits 2 if a kind does not exist, or if no entry names a selected task.
+    Different options narrow the list; repeating an option widens it. Without --kind, --task, --actor and
+    --seq, damaged lines are listed too. Exits 2 if a kind does not exist, or if no entry names a selected task.
     """
     from forum_runner import api
     from forum_runner.ledger.selection import Selection, SeqSpan

@@ -1,4 +1,4 @@
-"""Ends the process without waiting for tasks and threads that an adapter left running."""
+"""Ends the process even if an adapter left tasks or threads running."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def keep_pending(tasks: Iterable[object]) -> None:
 
 
 def exit_process(code: int) -> NoReturn:
-    """Exits like `sys.exit`, but does not wait for tasks or threads that would keep the process alive."""
+    """Exits like `sys.exit`, but waits only a moment for threads, and not at all if tasks did not end."""
     if _pending or _has_threads():
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):

@@ -20,7 +20,8 @@ def command(run: str, as_json: bool) -> int:
     Calls nothing. Replay shows that the runner followed its rules. Answers from outside, such as those of a
     model, come from the ledger.
 
-    Exits 0 if the replay is identical, 3 if it diverges, and 7 if it is identical but the run has not finished.
+    Exits 0 if the replay is identical, 3 if it diverges or the ledger is invalid, and 7 if it is identical but the run
+    has not finished.
     """
     from forum_runner import api
     from forum_runner.finding import visible

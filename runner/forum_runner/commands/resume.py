@@ -37,7 +37,7 @@ def command(
     printed.
 
     With --failed, a new run starts from the workflow's current files, with inputs that may differ, and reports for
-    each task why its result is reused or not. Exit codes are those of `forum run`.
+    each task why its result is reused or not. Exit codes are those of `forum run`, and 3 if the ledger is invalid.
     """
     if out is not None and not failed:
         raise click.UsageError("--out requires --failed: a resumed run stays in its directory")

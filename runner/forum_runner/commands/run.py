@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     help="Run this task and every task upstream of it. Repeatable. With --from, run the tasks between them.",
 )
 @click.option(
-    "--base", metavar="RUN", help="With --only or --from, reuse results from this run.  [default: the last run]"
+    "--base",
+    metavar="RUN",
+    help="With --only or --from, reuse results from this run.  [default: the workflow's last run]",
 )
 @click.option(
     "--scripted",
@@ -82,11 +84,12 @@ def command(
 
     Each step is recorded in the ledger in the run directory before another step that depends on it starts.
 
-    Exits 0 if all tasks passed, 1 if a task failed, 4 if a budget stopped the run, 5 if a gate waits for a decision
-    (`forum gate`), 6 if a person rejected a task or the policy refused it, 7 if the ledger could not be written, 8 if a
-    credential is not set, and 130 if the run was interrupted (`forum resume` continues it). With --repeat, exits with
-    the code of the runs that did not pass, or 1 if their codes differ. If a run pauses or is interrupted, the remaining
-    runs are not started, and the exit code is the code of that run.
+    Exits 0 if the run passed, 1 if a task failed, 2 if the workflow or the command line is invalid, 4 if a budget
+    stopped the run, 5 if a gate waits for a decision (`forum gate`), 6 if a task was rejected at its gate or the policy
+    does not allow the workflow, 7 if the run directory could not be written, 8 if a credential is not set, and 130 if
+    the run was interrupted (`forum resume` continues it). With --repeat, exits with the code of the runs that did not
+    pass, or 1 if their codes differ. If a run pauses or is interrupted, the remaining runs are not started, and the
+    exit code is the code of that run.
     """
     _check_usage(out, repeat, scripted, answers_from, deterministic=deterministic)
     tasks = TaskSelection(only, start, until)

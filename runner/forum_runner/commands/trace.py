@@ -40,5 +40,6 @@ def command(run: str, seq: int, as_json: bool) -> int:
 
     write_parts(parts())
     if missing:
-        echo_err(f"forum: missing causes: {', '.join(missing[:_MAX_MISSING])}; run forum verify {run}")
+        listed = ", ".join(missing[:_MAX_MISSING]) + (", ..." if len(missing) > _MAX_MISSING else "")
+        echo_err(f"forum: missing causes: {listed}; run forum verify {run}")
     return 0

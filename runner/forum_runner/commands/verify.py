@@ -23,7 +23,9 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 @click.command("verify", short_help="Verify a ledger and report where it was altered.")
 @click.argument("run", metavar="[PATH]", required=False)
-@click.option("--level", "levels", metavar="N", help="Verify only these levels: `2`, `1,2,5` or `1-3`.")
+@click.option(
+    "--level", "levels", metavar="N", help="Verify only these levels, and always 1 and 2: `4`, `3,5` or `1-3`."
+)
 @click.option("--expect-head", metavar="HASH", help="Require this hash of the last line.")
 @click.option("--checkpoint", type=FILE, metavar="FILE", help="Compare with a checkpoint from a trusted source.")
 @click.option("--key", type=FILE, metavar="FILE", help="Require a signature by this public key.")

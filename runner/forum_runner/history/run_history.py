@@ -76,7 +76,7 @@ class RunHistory:
 
     @property
     def status(self) -> str:
-        """The status in the seal, or the state of a run without a seal."""
+        """The status in the seal, or `paused`, `interrupted` or `unfinished` for a run without a seal."""
         if self.is_sealed and self.last is not None:
             return get_str(self.last.data, "status") or "sealed"
         if self.pause_reason is None:
@@ -102,7 +102,7 @@ class RunHistory:
 
     @property
     def elapsed_ms(self) -> int | None:
-        """From the first entry to the end of the run, pauses included."""
+        """From the first entry to the end of the run, pauses included; None without entries or valid times."""
         elapsed = elapsed_us(self.first.at, self.end.at) if self.first and self.end else None
         return elapsed // 1_000 if elapsed is not None else None
 

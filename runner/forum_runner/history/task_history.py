@@ -35,7 +35,7 @@ class GateHistory:
 
 
 class TruncatedInput(NamedTuple):
-    """An input that was truncated, because it was too long for the prompt."""
+    """An input that was truncated, because it was longer than the `max_bytes` of its edge."""
 
     name: str
     kept_bytes: int
@@ -46,10 +46,10 @@ class TruncatedInput(NamedTuple):
 class TaskHistory:
     """The state of a task after some of its entries.
 
-    `end_state` is set once the task has ended; until then, `latest` is the last entry about it. `instances` is their
-    number, once a task with `foreach` is expanded. `reused_from` is the run that its result comes from, if it was
-    reused. `reserved` has the amounts that its open call may use. `failure` is the last entry that reports a failure,
-    unless the task has recovered from it.
+    `end_state` is set once the task has ended; until then, `latest` is the last entry about it. `instances` is the
+    number of instances, once a task with `foreach` is expanded. `reused_from` is the run from which the result was
+    reused. `reserved` has the amounts that the open call may use; it is None if no call is open. `failure` is the last
+    entry that reports a failure, unless the task has recovered from it.
     """
 
     id: str

@@ -102,7 +102,7 @@ class ImportFile:
 
 @contextmanager
 def open_file(path: Path | None) -> Iterator[ImportFile]:
-    """Opens a file, or standard input if `path` is None. Pipes and standard input are copied to a temporary file first."""
+    """Opens a file, or standard input if `path` is None. Anything but a regular file is copied to one first."""
     try:
         stream = open(0, "rb", closefd=False) if path is None else path.open("rb")  # noqa: SIM115 - closed below
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Displays of a run, built only from the ledger's entries as they are written."""
+"""Displays of a run in progress, built from its plan and its entries as they are written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ MODES = ("auto", "tty", "plain", "json", "none")
 
 
 def make_progress(mode: str, stream: TextIO, *, color: bool, environ: Mapping[str, str] = os.environ) -> RunDisplay:
-    """Creates the display for a mode. `auto` means `tty` on an interactive terminal, and `plain` elsewhere."""
+    """Creates the display for a mode. `auto` means `tty` on an interactive terminal, and `plain` elsewhere.
+
+    `none` shows only notices and findings.
+    """
     if mode == "auto":
         mode = "tty" if _is_interactive(stream, environ) else "plain"
     match mode:

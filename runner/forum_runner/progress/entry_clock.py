@@ -20,7 +20,7 @@ class EntryClock:
         self.restart()
 
     def restart(self) -> None:
-        """Prepares for the next run. The time starts at 0, and its first entry sets it."""
+        """Prepares for the next run. The time starts at 0, and the run's first entry sets it."""
         self._last_reported: tuple[int, str] | None = None
         self.set(0)
 
@@ -32,7 +32,7 @@ class EntryClock:
         return self._at_us + int((self._clock() - self._set_at_s) * 1_000_000)
 
     def wait_ms(self, until_us: int) -> int:
-        """The rest of a wait, rounded up to a tenth of a second, because a moment passes before it is reported."""
+        """The time until then, rounded up to a tenth of a second, because a moment has passed since the wait began."""
         return max(0, -((self.now_us() - until_us) // 100_000) * 100)
 
     def long_wait_ms(self, until_us: int, reason: str) -> int | None:

@@ -45,7 +45,7 @@ class RecentEvent:
 def frame(
     view: RunView, now_us: int, screen: Screen, events: Iterable[RecentEvent] = (), wait: str | None = None
 ) -> list[Text]:
-    """The lines of a frame: the head and the budgets, and as many tasks in progress and recent events as fit."""
+    """The lines of a frame: the head, the wait, the budgets, and as many tasks in progress and recent events as fit."""
     head = _head(view, now_us, screen)
     budgets = list(_budgets(view, now_us, screen))
     # One line is for the cursor, one for the number of omitted tasks, and one for the wait.

@@ -40,7 +40,7 @@ class RunView:
         return entry, self.history.apply(entry)
 
     def lines(self, entry: ReadEntry, task: TaskHistory | None) -> list[str]:
-        """The lines that describe an entry; none for entries that only programs need."""
+        """The lines that describe an entry; none for entries that tell a person nothing new."""
         kind, name = entry.kind, entry.task
         is_success = kind == "task.finished" and entry.data.get("status") == "ok"
         if kind in _HIDDEN_KINDS or kind.startswith("x-") or is_success:

@@ -34,7 +34,7 @@ class TerminalProgress(RunDisplay):
     def __init__(
         self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic, auto_refresh: bool = True
     ) -> None:
-        """Without `auto_refresh`, only `draw` and `closed` draw."""
+        """Without `auto_refresh`, only `opened`, `draw` and `closed` draw."""
         super().__init__(stream, color=color)
         self._console = Console(
             file=cast("IO[str]", self._outlet),

@@ -48,7 +48,10 @@ def render_difference(difference: RunDifference, *, color: bool) -> Iterator[str
 
 
 def difference_rows(difference: RunDifference) -> Iterator[Row]:
-    """The facts that differ between the two runs, including how long they took."""
+    """The facts of the runs, their tasks and their outputs that differ, each with its subject and both values.
+
+    Includes how long the runs took.
+    """
     yield from _changed("run", _RUN_FACTS, difference.left, difference.right)
     left_tasks, right_tasks = difference.left.tasks, difference.right.tasks
     for task in {**left_tasks, **right_tasks}:
@@ -61,7 +64,7 @@ def difference_rows(difference: RunDifference) -> Iterator[Row]:
 
 
 def changed_facts(divergence: RunDivergence) -> list[tuple[str, str, str]]:
-    """The facts that differ between the two entries where the runs diverge."""
+    """The facts that differ between the two entries where the runs diverge; empty if one run has no entry there."""
     if divergence.left is None or divergence.right is None:
         return []
     left, right = dict(_leaves(comparable(divergence.left))), dict(_leaves(comparable(divergence.right)))

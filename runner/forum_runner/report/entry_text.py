@@ -55,7 +55,10 @@ class _EntryView:
 
     @property
     def judge(self) -> str:
-        """The name of the agent (for a verdict, only the plan has it); otherwise `a command` or `a schema`."""
+        """Who checks: the name of the agent if it is known, or `an agent`, `a command` or `a schema`.
+
+        A verdict does not name its agent, but the plan does.
+        """
         checks, number = self._checks, self.number("check")
         name = get_str(self.data, "agent") or (checks[number].agent if number < len(checks) else None)
         if name is not None:
@@ -124,7 +127,8 @@ def _run_opened(view: _EntryView) -> str:
 
 def _run_repaired(view: _EntryView) -> str:
     torn = [
-        f"{get_amount(item, 'bytes'):,} bytes of {get_str(item, 'file')}" for item in get_objects(view.data, "torn")
+        f"{counted(get_amount(item, 'bytes'), 'byte')} of {get_str(item, 'file')}"
+        for item in get_objects(view.data, "torn")
     ]
     return f"repaired: set aside {', '.join(torn)}"
 
@@ -199,7 +203,7 @@ def _verdict_given(view: _EntryView) -> str:
 
 
 def _imported_record(view: _EntryView) -> str:
-    """The time, actor and subject of an imported record. Each source has its own names for them."""
+    """The time, actor, subject, faults and usage of an imported record. Each source has its own names for them."""
     at, fault = get_str(view.data, "time"), get_str(view.data, "fault")
     actor, subject = _first_text(view.data, _ACTOR_NAMES), _first_text(view.data, _SUBJECT_NAMES)
     words = [f"at {time_text(at)}" if at else "", actor, subject, "error" if view.data.get("status") == "error" else ""]

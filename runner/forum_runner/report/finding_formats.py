@@ -22,7 +22,10 @@ _WIDTH = 100
 
 
 def render_text(report: Report, *, color: bool = False) -> str:
-    """The location and message of each finding, with the line and a caret below the error."""
+    """Each finding with its location, message, line and a caret below the error, then the totals.
+
+    Empty if there are no findings.
+    """
     lines = {name: lines_of(text) for name, text in report.texts.items()}
     blocks = [_block(finding, lines.get(finding.place.file, []), color) for finding in report.findings]
     summary = f"{counted(report.errors, 'error')}, {counted(report.warnings, 'warning')}"

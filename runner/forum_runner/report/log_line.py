@@ -13,7 +13,7 @@ _MAX_NAME = 80
 
 
 def log_line(entry: ReadEntry, *, color: bool, is_import: bool = False, reason: RecordedText | None = None) -> str:
-    """The line of an entry. `reason` is the reason of a decision.
+    """The line of an entry. `reason` is the recorded reason of a gate decision.
 
     `is_import`: the ledger was imported, so its seal does not say how the work ended.
     """

@@ -98,7 +98,7 @@ class PassRates:
         return [*words, ("time", f"{duration(sum(usage.wall_ms for usage in usages))} total call time")]
 
     def rows(self) -> tuple[list[tuple[str, ...]], str | None]:
-        """Rows for the tasks that passed least often, in their original order, and a note about the omitted ones."""
+        """Rows for the tasks that passed least often, in their original order, and a note if others are omitted."""
         selected = {rate.name for rate in sorted(self.tasks, key=lambda rate: rate.passed)[:_MAX_ROWS]}
         omitted = len(self.tasks) - len(selected)
         note = f"and {omitted:,} more, which passed at least as often" if omitted else None

@@ -22,8 +22,9 @@ class PendingGate:
     """A gate that waits for a decision.
 
     `displayed` is the document that the person decides about, or None if it cannot be read. `digest` is its digest,
-    which the decision records. `question` is one line; a sensitive question appears as in the plan. `on_deadline` is
-    the decision that takes effect at the deadline, and `is_expired` is True once the deadline has passed.
+    which the decision records. `question` is one line; if it is sensitive or cannot be read, it appears as in the plan.
+    `on_deadline` is the decision that takes effect at the deadline. `is_expired` means that the deadline has passed; a
+    caller that knows the time sets it.
     """
 
     task: str

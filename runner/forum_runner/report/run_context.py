@@ -39,7 +39,7 @@ class RunContext:
         return tuple(self.plan.outputs) if self.plan else ()
 
     def planned_task(self, unit: str | None) -> PlannedTask | None:
-        """The task in the plan that a unit (a task or an instance) belongs to."""
+        """The task in the plan that a unit (a task or an instance) belongs to; None if there is none."""
         return self.tasks.get(task_of_unit(unit, self.tasks)) if unit is not None else None
 
     def question_of(self, gate: GateRule) -> str:

@@ -67,7 +67,7 @@ def headline(result: RunResult, *, color: bool = False) -> str:
 
 
 def spent_text(result: RunResult) -> str:
-    """The used amounts, each with its limit if the run has one."""
+    """The used amounts, each with its limit if the run has one, and the total time of all calls."""
     usage, limits = result.history.usage, result.context.limits
     words = []
     for name in RESOURCES:
@@ -115,7 +115,7 @@ def _output(result: RunResult, name: str) -> Iterator[str]:
 
 
 def _preview(path: Path, type_: str, size: int) -> list[str]:
-    """The lines of a small text; nothing for other contents."""
+    """The lines of a short text; none for long texts and other contents."""
     if not (type_ == JSON or type_.startswith("text/")) or size > _MAX_PREVIEW_BYTES:
         return []
     try:
@@ -133,7 +133,7 @@ def _gates(result: RunResult) -> Iterator[str]:
         yield f"{clip(gate.task, 80)} is waiting for a decision{until}: {clip(gate.question, 500)}"
         yield from (f"  {line}" for line in gate_commands(result.run_argument, gate.task))
     if len(result.gates) > _MAX_GATES:
-        yield f"and {len(result.gates) - _MAX_GATES:,} more gates"
+        yield f"and {counted(len(result.gates) - _MAX_GATES, 'more gate')}"
 
 
 def _facts(result: RunResult) -> Iterator[tuple[str, str]]:

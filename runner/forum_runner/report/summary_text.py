@@ -125,8 +125,8 @@ def _imported(opened: ReadEntry) -> Iterator[str]:
     if imported:
         format_, check = get_str(imported, "format") or "?", get_str(imported, "check") or "?"
         records = counted(get_amount(imported, "records"), "record")
-        origin = f"{records} of {clip(format_)} (its own hashes: {clip(check)})"
-        yield f"imported  {origin}; only as trustworthy as its source"
+        origin = f"{records} of {clip(format_)} (hashes in the source: {clip(check)})"
+        yield f"imported  {origin}; only as trustworthy as the source"
 
 
 def _damage(history: RunHistory, color: bool) -> Iterator[str]:

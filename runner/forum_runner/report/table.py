@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from forum_runner.report.paint import STATE_COLORS, painted
 
-# A cell that is longer than this is not cut, but does not widen its column either.
+# A cell that is longer than this is not truncated, but does not widen its column either.
 _MAX_ALIGNED = 80
 
 
@@ -26,12 +26,12 @@ def table(rows: Sequence[Sequence[str]], right: Collection[int] = (), *, color: 
 
 
 def filled_columns(rows: Sequence[Sequence[str]]) -> list[int]:
-    """The columns that have a cell below the heading."""
+    """The indexes of the columns that have a non-empty cell below the heading."""
     return [index for index in range(len(rows[0])) if any(row[index] for row in rows[1:])]
 
 
 def titled_list(title: str, lines: Sequence[str], max_lines: int) -> list[str]:
-    """The title and the lines below it; nothing if there are no lines."""
+    """The title, at most `max_lines` of the lines, and the number of omitted ones; nothing if there are no lines."""
     if not lines:
         return []
     more = [f"  and {len(lines) - max_lines:,} more"] if len(lines) > max_lines else []
