@@ -8,10 +8,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from forum_adapters.base import Attempt, Reply
+from forum_runner.execute.engines.worker_messages import CallEnded, encode
+
+GARBAGE = b"\xff\xff\xff\xff garbage"
 
 
 class FaultyAdapter:
@@ -63,7 +66,7 @@ class FaultyAdapter:
                 continue
 
     async def crash(self) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
+        _crash()
 
     async def exit_immediately(self) -> None:
         os._exit(0)
@@ -85,19 +88,41 @@ class FaultyAdapter:
     async def fork_and_crash(self) -> None:
         if os.fork() == 0:
             time.sleep(1000)
-        await self.crash()
+        _crash()
 
     async def fork_and_return(self) -> None:
         os.fork()
 
+    async def fork_and_crash_later(self) -> Reply:
+        if os.fork() == 0:
+            time.sleep(1000)
+        return self._later(_crash)
+
+    async def crash_later(self) -> Reply:
+        return self._later(_crash)
+
+    async def stop_later(self) -> Reply:
+        return self._later(lambda: os.kill(os.getpid(), signal.SIGSTOP))
+
     async def write_garbage(self) -> None:
-        """Write to every socket of the process."""
-        for fd in range(3, 64):
-            try:
-                with socket.socket(fileno=os.dup(fd)) as channel:
-                    channel.send(b"\xff\xff\xff\xff garbage")
-            except OSError:
-                continue
+        _write_to_sockets(GARBAGE)
+
+    async def write_garbage_later(self) -> Reply:
+        return self._later(lambda: _write_to_sockets(GARBAGE))
+
+    async def write_reply_later(self) -> Reply:
+        return self._later(lambda: _write_to_sockets(encode(CallEnded(b"a guess", Reply(b"forged")))))
+
+    def _later(self, act: Callable[[], None]) -> Reply:
+        """Reply with the pid, then act, and create the file `acted`."""
+
+        def act_and_tell() -> None:
+            act()
+            with open(self.settings["acted"], "x", encoding="utf-8"):  # noqa: PTH123 - a path in a manifest
+                pass
+
+        asyncio.get_running_loop().call_later(0.1, act_and_tell)
+        return Reply(str(os.getpid()).encode())
 
     async def return_wrong_type(self) -> Any:
         return Reply(content="text")  # type: ignore[arg-type]
@@ -107,6 +132,19 @@ class FaultyAdapter:
 
     async def return_zeros(self, size: str) -> Reply:
         return Reply(bytes(int(size)))
+
+
+def _crash() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _write_to_sockets(data: bytes) -> None:
+    for fd in range(3, 64):
+        try:
+            with socket.socket(fileno=os.dup(fd)) as channel:
+                channel.send(data)
+        except OSError:
+            continue
 
 
 leaked: list[bytes] = []

@@ -36,7 +36,7 @@ class Keeper:
         self._abandon_after_fork()
         while self._idle:
             channel = self._idle.pop()
-            if _is_open(channel):
+            if is_quiet(channel):
                 return channel
             channel.close()
         if self._process is None or not self._process.is_alive():
@@ -122,8 +122,8 @@ class _KeeperProcess:
         self._finalizer.detach()
 
 
-def _is_open(channel: socket.socket) -> bool:
-    """Whether the warden is alive: an idle warden sends nothing, and a dead one has closed its end."""
+def is_quiet(channel: socket.socket) -> bool:
+    """Whether the other side is alive and has sent nothing. The socket must be non-blocking."""
     try:
         channel.recv(1, socket.MSG_PEEK)
     except BlockingIOError:

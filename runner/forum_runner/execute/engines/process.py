@@ -32,7 +32,7 @@ class ProcessEngine(CoroutineEngine):
 
     async def _answer(self, attempt: Attempt) -> Reply:
         try:
-            worker = self._idle.pop() if self._idle else WorkerProcess(self._keeper)
+            worker = self._idle_worker() or WorkerProcess(self._keeper)
         except OSError as error:
             return Reply(failure=Failure(ErrorKind.TOOL_FAILURE, f"cannot start a worker process: {error}"))
         self._busy.add(worker)
@@ -49,18 +49,29 @@ class ProcessEngine(CoroutineEngine):
             self._idle.append(worker)
         return reply
 
+    def _idle_worker(self) -> WorkerProcess | None:
+        """A worker that can be reused. Discards those that an adapter broke after its call had ended."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.is_reusable():
+                return worker
+            worker.discard()
+        return None
+
     async def _supervise(self, worker: WorkerProcess, attempt: Attempt) -> Reply:
         """The worker's reply. If the call is cancelled, the adapter may still return a partial result."""
         reply = asyncio.ensure_future(worker.answer(attempt))
         try:
             return await asyncio.shield(reply)
         except asyncio.CancelledError:
-            if worker.cancel(attempt.id):
+            may_run = worker.cancel(attempt.id)
+            if may_run:
                 await asyncio.wait({reply}, timeout=_CANCEL_PATIENCE_S)
-                if reply.done():
-                    return reply.result()
-            worker.kill()
-            await asyncio.wait({reply}, timeout=_KILL_PATIENCE_S)
+            if reply.done():
+                return reply.result()
+            if may_run:
+                worker.kill()
+                await asyncio.wait({reply}, timeout=_KILL_PATIENCE_S)
             raise
         finally:
             reply.cancel()

@@ -37,7 +37,8 @@ class _Worker:
         self._engine = LocalEngine()
         self._engine.attach(self._send_reports)
         self._settings: dict[str, Mapping[str, Any]] = {}
-        self._limits: dict[str, Limits] = {}
+        # The token and the limits of each open call.
+        self._open: dict[str, tuple[bytes, Limits]] = {}
 
     async def serve(self, reader: asyncio.StreamReader) -> None:
         self._writer.write(encode(WorkerReady(self._pid)))
@@ -55,7 +56,7 @@ class _Worker:
         if request.settings is not None:
             self._settings[attempt.adapter] = request.settings
         limits = _remaining(attempt.limits, request.sent_ns)
-        self._limits[attempt.id] = limits
+        self._open[attempt.id] = request.token, limits
         self._engine.begin(structs.replace(attempt, settings=self._settings[attempt.adapter], limits=limits))
 
     def _send_reports(self) -> None:
@@ -63,9 +64,9 @@ class _Worker:
         if os.getpid() != self._pid:
             os._exit(1)
         for report in self._engine.reports():
-            limits = self._limits.pop(report.call)
+            token, limits = self._open.pop(report.call)
             if isinstance(report, Replied):
-                self._writer.write(_encoded(report.call, checked_reply(report.reply, limits)))
+                self._writer.write(_encoded(token, checked_reply(report.reply, limits)))
 
 
 def _remaining(limits: Limits, sent_ns: int) -> Limits:
@@ -74,11 +75,11 @@ def _remaining(limits: Limits, sent_ns: int) -> Limits:
     return structs.replace(limits, timeout_ms=max(limits.timeout_ms - waited_ms, 1))
 
 
-def _encoded(call: str, reply: Reply) -> bytes:
+def _encoded(token: bytes, reply: Reply) -> bytes:
     try:
-        return encode(CallEnded(call, reply))
+        return encode(CallEnded(token, reply))
     except (TypeError, ValueError) as error:
-        return encode(CallEnded(call, failure_reply(error)))
+        return encode(CallEnded(token, failure_reply(error)))
 
 
 async def _serve(channel: socket.socket) -> None:

@@ -6,6 +6,7 @@ Decoding checks every type, because a faulty adapter may make its worker send an
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,8 +18,13 @@ _LENGTH_BYTES = 4
 
 
 class StartCall(msgspec.Struct, tag="start"):
-    """An attempt without its adapter's `settings`, which a worker gets once. `sent_ns` is in monotonic time."""
+    """An attempt without its adapter's `settings`, which a worker gets once. `sent_ns` is in monotonic time.
 
+    The reply has the same `token`. It is random, so a message that the adapter of an earlier call sends is not mistaken
+    for the reply.
+    """
+
+    token: bytes
     attempt: Attempt
     settings: dict[str, Any] | None
     sent_ns: int
@@ -35,7 +41,7 @@ class WorkerReady(msgspec.Struct, tag="ready"):
 
 
 class CallEnded(msgspec.Struct, tag="ended"):
-    call: str
+    token: bytes
     reply: Reply
 
 
@@ -59,19 +65,31 @@ def _plain(value: Any) -> Any:
 
 
 async def read_request(reader: asyncio.StreamReader) -> StartCall | CancelCall:
-    return _requests.decode(await _read(reader, None))
+    length = int.from_bytes(await reader.readexactly(_LENGTH_BYTES))
+    return _requests.decode(await reader.readexactly(length))
 
 
-async def read_response(reader: asyncio.StreamReader, max_bytes: int) -> WorkerReady | CallEnded:
-    """The worker's next message. Raises InvalidMessage if it is invalid, EOFError or OSError if the worker ended."""
+async def receive_response(channel: socket.socket, max_bytes: int) -> WorkerReady | CallEnded:
+    """The worker's next message. Raises InvalidMessage if it is invalid, EOFError or OSError if the worker ended.
+
+    It receives no more than this message, so everything that the worker sends after it stays in the socket.
+    """
+    length = int.from_bytes(await _receive(channel, _LENGTH_BYTES))
+    if length > max_bytes:
+        raise InvalidMessage(f"a message has {length} bytes; the maximum is {max_bytes}")
     try:
-        return _responses.decode(await _read(reader, max_bytes))
+        return _responses.decode(await _receive(channel, length))
     except msgspec.MsgspecError as error:
         raise InvalidMessage(str(error)) from error
 
 
-async def _read(reader: asyncio.StreamReader, max_bytes: int | None) -> bytes:
-    length = int.from_bytes(await reader.readexactly(_LENGTH_BYTES))
-    if max_bytes is not None and length > max_bytes:
-        raise InvalidMessage(f"a message has {length} bytes; the maximum is {max_bytes}")
-    return await reader.readexactly(length)
+async def _receive(channel: socket.socket, size: int) -> bytearray:
+    loop = asyncio.get_running_loop()
+    data = bytearray(size)
+    rest = memoryview(data)
+    while rest:
+        count = await loop.sock_recv_into(channel, rest)
+        if count == 0:
+            raise EOFError
+        rest = rest[count:]
+    return data

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import structs
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
-from forum_adapters.programs.process_keeper import Keeper
+from forum_adapters.programs.process_keeper import Keeper, is_quiet
 from forum_adapters.programs.process_warden import LaunchRequest
 from forum_runner.execute.engines.coroutine_engine import LostCall
 from forum_runner.execute.engines.worker_messages import (
@@ -25,7 +25,7 @@ from forum_runner.execute.engines.worker_messages import (
     StartCall,
     WorkerReady,
     encode,
-    read_response,
+    receive_response,
 )
 
 _START_CODE = "import sys; sys.path[:] = sys.argv[1:]; from forum_runner.execute.engines.worker import main; main()"
@@ -34,71 +34,84 @@ _START_CODE = "import sys; sys.path[:] = sys.argv[1:]; from forum_runner.execute
 _GRACES_S = (0.2, 2.5, 5.0)
 # The maximum size of a reply without its content.
 _OVERHEAD_BYTES = 16 << 20
-_BUFFER_BYTES = 1 << 20
+_TOKEN_BYTES = 16
 
 
 class WorkerProcess:
     """Carries out one attempt at a time.
 
     The worker runs under a warden, as programs do: everything that it starts ends with it, and it ends with the runner.
-    When the worker ends, the stream ends, because no other process holds the socket.
+    When the worker ends, the socket is closed, because no other process holds it.
     """
 
     def __init__(self, keeper: Keeper) -> None:
         """Raises OSError if no process can be started."""
         self.pid: int | None = None
         self.calls = 0
+        self._is_sent = False
         self._settings: dict[str, Mapping[str, Any]] = {}
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._loop = asyncio.get_running_loop()
         self._socket, theirs = socket.socketpair()
         with ExitStack() as undo:
             undo.callback(self._socket.close)
             with theirs, Path(os.devnull).open("wb") as null:
                 self._warden = keeper.start(_request(), (null.fileno(), null.fileno(), theirs.fileno()))
             undo.pop_all()
+        self._socket.setblocking(False)
+        self._warden.setblocking(False)
+
+    def is_reusable(self) -> bool:
+        """Whether the idle worker is alive and has sent nothing after its last reply."""
+        return is_quiet(self._socket) and is_quiet(self._warden)
 
     async def answer(self, attempt: Attempt) -> Reply:
         """The worker's reply. Raises LostCall if the worker ends or sends an invalid message before it replies."""
         self.calls += 1
+        token = os.urandom(_TOKEN_BYTES)
         try:
-            reader, writer = await self._connected()
-            writer.write(self._message(attempt))
-            if self.pid is None and not await self._is_ready(reader):
+            await self._loop.sock_sendall(self._socket, self._message(attempt, token))
+        except OSError:
+            return Reply(failure=Failure(ErrorKind.TOOL_FAILURE, "the worker process did not receive the call"))
+        self._is_sent = True
+        try:
+            if self.pid is None and not await self._is_ready():
                 return Reply(failure=Failure(ErrorKind.TOOL_FAILURE, "the worker process did not start"))
-            response = await read_response(reader, attempt.limits.max_output_bytes + _OVERHEAD_BYTES)
+            return await self._receive_reply(token, attempt.limits.max_output_bytes + _OVERHEAD_BYTES)
         except (EOFError, OSError, InvalidMessage) as error:
             raise LostCall from error
-        if not isinstance(response, CallEnded) or response.call != attempt.id:
-            raise LostCall
-        return response.reply
+        finally:
+            self._is_sent = False
 
-    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if self._streams is None:
-            self._streams = await asyncio.open_connection(sock=self._socket, limit=_BUFFER_BYTES)
-        return self._streams
-
-    async def _is_ready(self, reader: asyncio.StreamReader) -> bool:
+    async def _is_ready(self) -> bool:
         try:
-            response = await read_response(reader, _OVERHEAD_BYTES)
+            response = await receive_response(self._socket, _OVERHEAD_BYTES)
         except (EOFError, OSError):
             return False
         self.pid = response.pid if isinstance(response, WorkerReady) else None
         return self.pid is not None
 
-    def _message(self, attempt: Attempt) -> bytes:
+    async def _receive_reply(self, token: bytes, max_bytes: int) -> Reply:
+        while True:
+            response = await receive_response(self._socket, max_bytes)
+            if isinstance(response, CallEnded) and response.token == token:
+                return response.reply
+            # An adapter sent this message, not the worker. A stream of such messages must not block the event loop.
+            await asyncio.sleep(0)
+
+    def _message(self, attempt: Attempt, token: bytes) -> bytes:
         """The message that starts an attempt. Settings may contain a whole script, so a worker gets them once."""
         name, settings = attempt.adapter, attempt.settings
         is_known = self._settings.get(name) is settings
         self._settings[name] = settings
         sent = None if is_known else dict(settings)
-        return encode(StartCall(structs.replace(attempt, settings={}), sent, time.monotonic_ns()))
+        return encode(StartCall(token, structs.replace(attempt, settings={}), sent, time.monotonic_ns()))
 
     def cancel(self, call: str) -> bool:
         """Asks the worker to end the call. Returns False if the worker cannot have received the call."""
-        if self._streams is None:
-            return False
-        self._streams[1].write(encode(CancelCall(call)))
-        return True
+        if self._is_sent:
+            with suppress(OSError):
+                self._socket.send(encode(CancelCall(call)))
+        return self._is_sent
 
     def kill(self) -> None:
         """Ends the process and everything that it started: with SIGTERM, then SIGKILL."""
@@ -107,19 +120,20 @@ class WorkerProcess:
     def discard(self) -> None:
         """Kills the worker without waiting for its end."""
         self.kill()
-        if self._streams is None:
-            self._socket.close()
-        else:
-            self._streams[1].transport.abort()
+        # A cancelled call may still be registered with the loop.
+        self._loop.remove_reader(self._socket)
+        self._loop.remove_writer(self._socket)
+        self._socket.close()
 
     async def close(self, patience_s: float) -> None:
         """Lets an idle worker close its adapters, then ends it."""
-        if self._streams is not None:
-            reader, writer = self._streams
+        try:
             with suppress(OSError):
-                writer.write_eof()
-                await asyncio.wait({asyncio.ensure_future(reader.read())}, timeout=patience_s)
-        self.discard()
+                self._socket.shutdown(socket.SHUT_WR)
+                async with asyncio.timeout(patience_s):
+                    await self._loop.sock_recv(self._socket, 1)
+        finally:
+            self.discard()
 
 
 def _request() -> LaunchRequest:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +26,8 @@ WORKER = b"forum_runner.execute.engines.worker"
 LIMITS = Limits(timeout_ms=60_000, max_output_bytes=1_000_000)
 FAULTY = {"type": "x-faulty"}
 DONE = Reply(b"done")
+# It does not fit into the buffer of a socket.
+LARGE_CALL = "succeed" + " " * 10_000_000
 CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
 
 
@@ -96,6 +99,13 @@ def command_of(pid: int) -> bytes:
     return b""
 
 
+def state_of(pid: int) -> str:
+    """Return the state letter of a process, or an empty string if it does not exist."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(") ")[2][0]
+    return ""
+
+
 def test_calls_run_side_by_side_and_workers_are_reused() -> None:
     async def use(calls: Calls) -> tuple[list[Reply | None], set[bytes]]:
         slow = [f"succeed 0.{number}" for number in range(1, 4)]
@@ -127,6 +137,70 @@ def test_a_call_whose_worker_breaks_is_lost_and_other_calls_succeed(behavior: st
         return [*replies, await calls.call("succeed")]
 
     assert with_calls(use) == [None, DONE, DONE]
+
+
+async def break_idle_worker(calls: Calls, behavior: str, acted: Path) -> int:
+    """Make a call whose adapter breaks the worker after its reply. Return the pid of the worker once it is broken."""
+    reply = await calls.call(behavior, FAULTY | {"acted": str(acted)})
+    assert reply is not None
+    pid = int(reply.content)
+    while not acted.exists() and state_of(pid) not in {"T", "Z", ""}:
+        await asyncio.sleep(0.01)
+    return pid
+
+
+@pytest.mark.parametrize(
+    "behavior", ["crash_later", "fork_and_crash_later", "write_garbage_later", "write_reply_later"]
+)
+def test_a_worker_that_breaks_while_it_is_idle_is_replaced(behavior: str, tmp_path: Path) -> None:
+    async def use(calls: Calls) -> tuple[int, Reply | None, Reply | None]:
+        broken_pid = await break_idle_worker(calls, behavior, tmp_path / "acted")
+        return broken_pid, await calls.call("return_pid"), await calls.call("succeed")
+
+    broken_pid, second, third = with_calls(use)
+    assert second is not None
+    assert int(second.content) != broken_pid
+    assert third == DONE
+
+
+@pytest.mark.parametrize("behavior", ["crash_later", "write_garbage_later"])
+def test_closing_the_engine_ends_a_worker_that_broke_while_it_was_idle(
+    behavior: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with_calls(lambda calls: break_idle_worker(calls, behavior, tmp_path / "acted"))
+
+    assert caplog.messages == []
+
+
+def test_a_message_that_an_adapter_sends_after_its_reply_is_not_the_reply_of_the_next_call(tmp_path: Path) -> None:
+    async def use(calls: Calls) -> Reply | None:
+        await calls.call("write_reply_later", FAULTY | {"acted": str(tmp_path / "acted")})
+        return await calls.call("succeed 0.5")
+
+    assert with_calls(use) == DONE
+
+
+def test_a_call_that_its_worker_did_not_receive_is_not_lost(tmp_path: Path) -> None:
+    async def use(calls: Calls) -> list[Reply | None]:
+        pid = await break_idle_worker(calls, "stop_later", tmp_path / "acted")
+        calls.begin(LARGE_CALL)
+        await asyncio.sleep(0.1)
+        os.kill(pid, signal.SIGKILL)
+        return await calls.wait_for(LARGE_CALL)
+
+    failure = Failure(ErrorKind.TOOL_FAILURE, "the worker process did not receive the call")
+    assert with_calls(use) == [Reply(failure=failure)]
+
+
+def test_a_call_that_its_worker_did_not_receive_can_be_cancelled(tmp_path: Path) -> None:
+    async def use(calls: Calls) -> list[Reply | None]:
+        await break_idle_worker(calls, "stop_later", tmp_path / "acted")
+        calls.begin(LARGE_CALL)
+        await asyncio.sleep(0.1)
+        calls.cancel(LARGE_CALL)
+        return await calls.wait_for(LARGE_CALL)
+
+    assert with_calls(use) == [CANCELLED]
 
 
 @pytest.mark.parametrize("behavior", ["leak_thread", "leak_memory", "leak_process", "fork_and_return"])
