@@ -124,7 +124,8 @@ class PluginGroup:
     def _check_methods(self, name: str, plugin: object) -> None:
         missing = [method for method in self.methods if not callable(getattr(plugin, method, None))]
         if missing:
-            raise BrokenPluginError(self.noun, name, f"it has no method {', '.join(missing)}")
+            methods = "methods" if len(missing) > 1 else "method"
+            raise BrokenPluginError(self.noun, name, f"it lacks the {methods} {' and '.join(missing)}")
 
 
 def _is_own(provider: EntryPoint) -> bool:

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from forum_conformance.results.document import SuiteRun
     from forum_conformance.suite.result import Result
 
-_FILES = ("jsonl", "junit", "html", "write_xfail")
+_FILE_OPTIONS = ("jsonl", "junit", "html", "write_xfail")
 
 
 def refuse_unwritable_reports(arguments: argparse.Namespace) -> None:
     """Fail before the suite runs if a report cannot be written."""
-    for name in _FILES:
+    for name in _FILE_OPTIONS:
         path: Path | None = getattr(arguments, name)
         if path is None:
             continue

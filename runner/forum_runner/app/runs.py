@@ -38,7 +38,7 @@ from forum_runner.observer import ObservedEntry, Observer
 from forum_runner.workspace import Workspace
 
 _MAX_RESUME_LINES = 50
-_DETERMINISTIC = {"name": "deterministic", "version": "1"}
+_DETERMINISTIC_IMPLEMENTATION = {"name": "deterministic", "version": "1"}
 # The number of steps in virtual time after which other tasks of the event loop may run.
 _VIRTUAL_STEPS = 64
 
@@ -126,7 +126,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
     run, mode_name = start.entry.run, start.entry.data.mode
     services = _with_engine(services, prepared, mode_name)
     is_deterministic = mode_name == DETERMINISTIC
-    implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION
+    implementation = _DETERMINISTIC_IMPLEMENTATION if is_deterministic else IMPLEMENTATION
     mode = _Mode(mode_name, clock, clock, implementation, run)
     machine = Machine(prepared.plan, _context(prepared, mode, services))
     with _closed_on_error() as resources:
@@ -179,7 +179,9 @@ def _mode(prepared: PreparedRun, is_deterministic: bool) -> _Mode:
     clock = RunClock(EPOCH_US)
     run = new_run_id(EPOCH_US, bytes.fromhex(prepared.plan.digest)[:10])
     salts = count()
-    return _Mode(DETERMINISTIC, clock, clock, _DETERMINISTIC, run, lambda: virtual_salt(run, str(next(salts))))
+    return _Mode(
+        DETERMINISTIC, clock, clock, _DETERMINISTIC_IMPLEMENTATION, run, lambda: virtual_salt(run, str(next(salts)))
+    )
 
 
 def _free_directory(runs: Path, run: str) -> Path:

@@ -17,11 +17,11 @@ _SIZE = re.compile(r"0|[1-9][0-9]{0,15}")
 _ROOT_BYTES = 32
 MAX_CHECKPOINT_BYTES = 1 << 20
 
-# The words for a checkpoint in findings.
+# The words for a checkpoint in findings. `PIN` is also the source of a pin in a report.
 CHECKPOINT_LABEL = "checkpoint"
 PIN = "pin"
-_TOO_LONG = {CHECKPOINT_LABEL: "L508", PIN: "L512"}
-_DIFFERENT_ROOT = {CHECKPOINT_LABEL: "L509", PIN: "L513"}
+_TOO_LARGE_CODES = {CHECKPOINT_LABEL: "L508", PIN: "L512"}
+_DIFFERENT_ROOT_CODES = {CHECKPOINT_LABEL: "L509", PIN: "L513"}
 
 
 class MalformedCheckpointError(ForumError):
@@ -42,7 +42,7 @@ class Checkpoint:
 
 
 def read_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
-    """Parses a checkpoint. Returns it with its note, which has the signatures, if any."""
+    """Parses a checkpoint. Returns it with its note, which has the signatures, if any. Raises if it is malformed."""
     if b"\n\n" not in data:
         # Text outside ASCII fails the rules for the three lines.
         text = data.decode("ascii", "replace")
@@ -69,7 +69,7 @@ def read_checkpoint_file(path: Path) -> bytes:
 
 
 def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | LedgerFinding:
-    """Parses a checkpoint. Returns a finding if it is malformed (L506) or not signed by the key (L510)."""
+    """Parses a checkpoint. Returns a finding if it is malformed or too long (L506), or not signed by `key` (L510)."""
     if len(data) > MAX_CHECKPOINT_BYTES:
         return LedgerFinding("L506", None, f"the checkpoint has more than {MAX_CHECKPOINT_BYTES:,} bytes")
     try:
@@ -84,7 +84,7 @@ def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | Ledger
 def compare_checkpoint(
     checkpoint: Checkpoint, run: str, size: int, root: bytes | None, what: str = CHECKPOINT_LABEL
 ) -> LedgerFinding | None:
-    """The finding if a checkpoint, or a pin, disagrees with a ledger of `size` entries.
+    """The finding if a checkpoint, or a pin, disagrees with a ledger of `size` entries; None if it agrees.
 
     `root` is the root of the ledger's first `checkpoint.size` entries, None if it is unknown. `what` is the word for
     the checkpoint in the finding.
@@ -93,10 +93,10 @@ def compare_checkpoint(
         return LedgerFinding("L507", None, f"the {what} belongs to run {checkpoint.run}, not {run}")
     if checkpoint.size > size:
         sentence = f"the {what}'s size is {checkpoint.size}, larger than the ledger's size of {size}"
-        return LedgerFinding(_TOO_LONG[what], None, sentence)
+        return LedgerFinding(_TOO_LARGE_CODES[what], None, sentence)
     if checkpoint.root != root:
         sentence = f"the {what}'s root differs from the ledger's root at size {checkpoint.size}"
-        return LedgerFinding(_DIFFERENT_ROOT[what], None, sentence)
+        return LedgerFinding(_DIFFERENT_ROOT_CODES[what], None, sentence)
     return None
 
 

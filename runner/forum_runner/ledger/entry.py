@@ -18,7 +18,7 @@ from forum_runner.ledger.layout import MAX_CAUSES, MAX_LINE_BYTES
 from forum_runner.ledger.verification.bytes_level import check_line
 from forum_runner.ledger.verification.report import Violation
 
-_INTEGERS = frozenset({int})
+_CAUSE_TYPES = frozenset({int})
 _FLAT_TYPES = frozenset({str, int, bool, type(None)})
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
 
@@ -117,7 +117,7 @@ def _is_body(name: str, type_: str) -> bool:
 
 def _sorted_causes(entry: dict[str, Any]) -> Sequence[int]:
     causes, seq = entry["causes"], entry["seq"]
-    if not isinstance(causes, (list, tuple)) or not _INTEGERS.issuperset(map(type, causes)):
+    if not isinstance(causes, (list, tuple)) or not _CAUSE_TYPES.issuperset(map(type, causes)):
         raise EntryError(entry["kind"], "causes must be a list of the seqs of earlier entries")
     ascending = sorted(set(causes)) if len(causes) > 1 else causes
     if ascending and (ascending[0] < 0 or ascending[-1] >= seq or len(ascending) > MAX_CAUSES):

@@ -157,7 +157,7 @@ class LedgerFiles:
         os.fdatasync(self._bodies)
 
     def discard(self, extra_files: Iterable[str] = ()) -> None:
-        """Removes both files and the extra files, and then releases the locks: the next owner's files are kept."""
+        """Removes both files and the extra files, and only then releases the locks, to keep the next owner's files."""
         try:
             # The archive is removed last, because a writer that creates a ledger locks the archive first.
             for name in (LEDGER, *extra_files, BODIES):
@@ -186,7 +186,7 @@ def is_being_written(directory: Path) -> bool:
 
 
 def _make_directory(directory: Path) -> list[Path]:
-    """Creates the directory and its missing parents, and returns the directories that get new entries."""
+    """Creates the directory and its missing parents, and returns the directories to sync."""
     missing = [path for path in directory.parents if not path.exists()]
     directory.mkdir(parents=True, exist_ok=True)
     return [directory, directory.parent, *(path.parent for path in missing)]

@@ -28,6 +28,7 @@ from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFi
 from forum_runner.ledger.writer import LedgerState, LedgerWriter
 from forum_runner.write_file import sync_directory
 
+# Unfinished redactions, missing or wrong copies, and a torn tail of the archive.
 _REPAIRABLE_CODES = frozenset({"L306", "L308", "L310"})
 _CHUNK_BYTES = 1 << 20
 # The format allows this many items in one `run.repaired` entry.

@@ -161,8 +161,8 @@ def test_a_type_without_the_adapter_interface_is_broken(install: Install) -> Non
 
     assert {name: broken_reason(name) for name in entry_points} == {
         "x-number": "echoes_module:number is not callable",
-        "x-mute": "it has no method probe, close",
-        "x-mutes": "it has no method probe, close",
+        "x-mute": "it lacks the methods probe and close",
+        "x-mutes": "it lacks the methods probe and close",
         "x-refuse": "creating 'one' failed: ValueError: no 'color' in the settings",
         "x-absent": "loading echoes_module:no failed: AttributeError: module 'echoes_module' has no attribute 'no'",
         "x-exit": "creating 'one' failed: SystemExit: 3",

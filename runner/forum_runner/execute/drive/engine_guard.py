@@ -27,7 +27,8 @@ class EngineGuard:
     """Checks everything that an engine does, because it may come from another package.
 
     Repeated reports and reports about unknown calls are ignored. Malformed replies and attempts that the engine cannot
-    start become failures. A call that is not reported in time is cancelled, and then lost.
+    start become failures. A call that is not reported in time is cancelled, and then lost. If the engine fails to
+    report, all open calls are lost.
     """
 
     def __init__(self, engine: Engine) -> None:

@@ -40,9 +40,9 @@ def _problem_with(reply: Reply) -> str | None:
     if failure is not None and (problem := _problem_with_failure(failure)) is not None:
         return problem
     if usage is not None and not _is_usage(usage):
-        return "a Usage whose token counts are not whole numbers"
+        return "a usage that is not a Usage with token counts from 0 to 2^53 - 1"
     if exit_status is not None and (type(exit_status) is not int or not -255 <= exit_status <= 2**32 - 1):
-        return f"the exit status {exit_status}"
+        return f"the invalid exit status {exit_status}"
     if executable is not None and (problem := _problem_with_executable(executable)) is not None:
         return problem
     if type(reply.model) is not str or type(reply.finish) is not str:
@@ -60,7 +60,7 @@ def _problem_with_failure(failure: object) -> str | None:
         return "a Failure whose message is not text"
     delay_ms = failure.retry_after_ms
     if delay_ms is not None and (type(delay_ms) is not int or not 0 <= delay_ms <= MAX_INTEGER):
-        return f"a Failure with the delay {delay_ms!r}"
+        return f"a Failure with the invalid delay {delay_ms!r}"
     return None
 
 

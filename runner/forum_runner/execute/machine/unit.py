@@ -94,7 +94,7 @@ class CallEnding:
     feedback: Feedback | None = None
 
 
-NOTHING: dict[str, DeliveredValue] = {}
+NO_DELIVERIES: dict[str, DeliveredValue] = {}
 
 
 @dataclass(slots=True, eq=False)
@@ -116,7 +116,7 @@ class Unit:
     delivered_seq: int | None = None
     closed_seq: int | None = None
     ended_seq: int | None = None
-    delivered: dict[str, DeliveredValue] = field(default_factory=lambda: NOTHING)
+    delivered: dict[str, DeliveredValue] = field(default_factory=lambda: NO_DELIVERIES)
     gate: GateState | None = None
     fingerprint: str = ""
     call: Call | None = None
@@ -202,7 +202,7 @@ class Unit:
 
     def release(self) -> None:
         """Drops values that only the work of this unit needed."""
-        self.delivered = NOTHING
+        self.delivered = NO_DELIVERIES
         self.answered_prompts = self.ending = self.feedback = None
 
 

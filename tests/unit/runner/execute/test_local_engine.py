@@ -72,8 +72,11 @@ def failure_of(result: Any) -> Failure | None:
             Reply(failure=Failure("odd")),  # type: ignore[arg-type]
             "the adapter returned a Failure of the unknown kind 'odd'",
         ),
-        (Reply(usage=Usage(-1)), "the adapter returned a Usage whose token counts are not whole numbers"),
-        (Reply(exit_status=2**70), f"the adapter returned the exit status {2**70}"),
+        (
+            Reply(usage=Usage(-1)),
+            "the adapter returned a usage that is not a Usage with token counts from 0 to 2^53 - 1",
+        ),
+        (Reply(exit_status=2**70), f"the adapter returned the invalid exit status {2**70}"),
         (Reply(exit_status=10**5_000), "the adapter returned a Reply that cannot be read"),
         (Reply(failure=Failure.__new__(Failure)), "the adapter returned a Reply that cannot be read"),
         (
