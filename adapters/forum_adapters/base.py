@@ -130,7 +130,7 @@ class Usage(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call failed. `retry_after_ms` is the wait that a server asks for, if it does."""
+    """Why a call failed. `retry_after_ms` is the wait that a server asks for, if any."""
 
     kind: ErrorKind
     message: str = ""

@@ -30,7 +30,7 @@ class NotAFile(Exception):
 
 
 def read_output(path: Path) -> Output:
-    """The output at a path. Raises NotAFile for anything but regular files: reading a pipe would block."""
+    """The output at a path; None if there is none. Raises NotAFile for anything that could block, such as a pipe."""
     try:
         if not stat.S_ISDIR(path.lstat().st_mode):
             return _read_file(path, path.name, _MAX_BYTES)

@@ -75,7 +75,7 @@ class DecisionBox:
 
 
 def _read(path: Path) -> Decided | None:
-    """Reads a decision; None if the file has no valid one. Other programs may write here, or create a pipe."""
+    """Reads a decision; None if the file has no valid one. Other programs may write here, even a pipe that blocks."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:

@@ -170,7 +170,7 @@ class TrustedReferences:
 
 
 def checked_person_name(name: str) -> str:
-    """Returns a name that can be recorded unchanged. Normalizing it could make the ledger name somebody else."""
+    """Returns the name, or raises if it cannot be recorded. A normalized name could be somebody else's."""
     if not name:
         raise UsageError("cannot determine your name; pass it with --by NAME")
     if not _NAME.fullmatch(name):

@@ -95,7 +95,7 @@ def _stdin_document(renderer: Renderer, unit: Unit) -> dict[str, Any]:
 def command_verdict(reply: Reply) -> tuple[str, str] | Failure:
     """The verdict of a check by a command, and its reason: everything that the program wrote, or its exit status.
 
-    A failure of any other kind than `exit_status` is returned: it leaves no verdict.
+    A failure of any kind other than `exit_status` is returned: there is no verdict.
     """
     failure = reply.failure
     written = b"\n".join(part for part in (reply.content, reply.stderr) if part).decode(errors="replace")

@@ -139,8 +139,8 @@ class Unit:
     def __post_init__(self) -> None:
         task = self.task
         self.agent, self.ladder = task.agent, task.ladder
-        # Whether a prompt may equal an answered one and is then not sent: a model would give no better answer. A
-        # program may, because its environment may change.
+        # Whether the next prompt may equal an answered one, which is not sent again: a model would give no better
+        # answer. Programs are exempt, because their environment may change between calls.
         self.may_repeat = task.run is None and (task.retry.attempts > 1 or len(task.ladder) != 1)
 
     @property

@@ -95,7 +95,7 @@ class EventCandidates:
         return candidates
 
     def _start_of_tail(self, kinds: frozenset[str]) -> int:
-        """The position from which on the session has only entries of these kinds, and foreign ones."""
+        """The position from which the session has only entries of these kinds, and foreign ones."""
         position = self._session.end
         while position > self._session.start + 1:
             entry = self._entries[position - 1]
