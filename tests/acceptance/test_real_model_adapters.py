@@ -120,7 +120,7 @@ def test_a_prompt_that_is_too_long_is_a_context_length_error(
 def test_an_answer_is_truncated_at_its_limit(model: SmallModel, format_: Format, is_stream: bool) -> None:
     reply = ask(adapter_of(model, format_, is_stream), attempt(limits=limits(max_tokens=2)))
 
-    assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer was cut at 2 tokens")
+    assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer was truncated at 2 tokens")
     assert reply.finish == format_.truncated_reason
     assert reply.content
     assert reply.usage is not None

@@ -74,15 +74,15 @@ class Draft:
     def content(self) -> bytes:
         return self._text("replace").encode()
 
-    def check(self, cut_at_tokens: int) -> None:
-        """Raises CallFailed if the answer is not complete and usable. `cut_at_tokens` is for the message."""
+    def check(self, max_tokens: int) -> None:
+        """Raises CallFailed if the answer is not complete and usable. `max_tokens` is for the message."""
         if self.refusal:
             raise CallFailed(ErrorKind.CONTENT_FILTER, f"the model refused: {self.refusal}")
         if not self.finish:
             raise CallFailed(ErrorKind.MALFORMED, "the answer has no finish reason")
         kind = _FINISHES.get(self.finish, ErrorKind.MALFORMED)
         if kind is not None:
-            raise CallFailed(kind, self._reason(kind, cut_at_tokens))
+            raise CallFailed(kind, self._reason(kind, max_tokens))
         try:
             text = self._text("strict")
         except UnicodeDecodeError:
@@ -94,12 +94,12 @@ class Draft:
         # A character beyond U+FFFF may arrive as two escapes in separate pieces: UTF-16 joins the halves.
         return "".join(self._pieces).encode("utf-16-le", "surrogatepass").decode("utf-16-le", errors)
 
-    def _reason(self, kind: ErrorKind, cut_at_tokens: int) -> str:
+    def _reason(self, kind: ErrorKind, max_tokens: int) -> str:
         if self.finish not in _FINISHES:
             return f"the answer has an unknown finish reason: '{self.finish}'"
         return {
-            ErrorKind.OUTPUT_LIMIT: f"the answer was cut at {cut_at_tokens} tokens",
-            ErrorKind.CONTEXT_LENGTH: "the answer was cut because the model's context was full",
+            ErrorKind.OUTPUT_LIMIT: f"the answer was truncated at {max_tokens} tokens",
+            ErrorKind.CONTEXT_LENGTH: "the answer was truncated because the model's context was full",
             ErrorKind.CONTENT_FILTER: "the server's content filter withheld the answer",
             ErrorKind.MALFORMED: "the model called a tool, but none was offered",
         }[kind]

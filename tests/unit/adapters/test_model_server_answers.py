@@ -62,12 +62,12 @@ def test_an_answer_without_usage_has_no_usage(format_: Format, is_stream: bool) 
 @pytest.mark.parametrize(
     ("finish", "kind", "message"),
     [
-        ("length", ErrorKind.OUTPUT_LIMIT, "the answer was cut at 5 tokens"),
-        ("max_tokens", ErrorKind.OUTPUT_LIMIT, "the answer was cut at 5 tokens"),
+        ("length", ErrorKind.OUTPUT_LIMIT, "the answer was truncated at 5 tokens"),
+        ("max_tokens", ErrorKind.OUTPUT_LIMIT, "the answer was truncated at 5 tokens"),
         (
             "model_context_window_exceeded",
             ErrorKind.CONTEXT_LENGTH,
-            "the answer was cut because the model's context was full",
+            "the answer was truncated because the model's context was full",
         ),
         ("content_filter", ErrorKind.CONTENT_FILTER, "the server's content filter withheld the answer"),
         ("refusal", ErrorKind.CONTENT_FILTER, "the server's content filter withheld the answer"),
@@ -94,7 +94,7 @@ def test_without_usage_the_message_names_the_token_limit(format_: Format, is_str
         server.will(says(tokens=None, finish=format_.truncated_reason))
         reply = ask_at(format_, server.base_url, stream=is_stream)
 
-    assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer was cut at 64 tokens")
+    assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer was truncated at 64 tokens")
 
 
 @formats

@@ -116,7 +116,7 @@ def test_an_answer_cut_at_its_limit_is_reported_without_an_end_marker(format_: F
         server.will(does(*chunked(events)))
         reply = ask_at(format_, server.base_url)
 
-    assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer was cut at 5 tokens")
+    assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer was truncated at 5 tokens")
 
 
 @pytest.mark.parametrize("format_", Format)

@@ -123,8 +123,8 @@ def _answer_format(schema: Any) -> str:
 def _delimited(name: str, origin: str, data: bytes, full_size: int) -> str:
     """The data between two lines with a mark. The mark is a digest of the data, so the data cannot contain it."""
     mark = hashlib.sha256(data).hexdigest()[:_MARK_CHARACTERS]
-    cut = "" if len(data) == full_size else f" truncated: first {len(data)} of {full_size} bytes"
-    return f"<data {name} from {origin}{cut} {mark}>\n{data.decode()}\n</data {mark}>"
+    truncation = "" if len(data) == full_size else f" truncated: first {len(data)} of {full_size} bytes"
+    return f"<data {name} from {origin}{truncation} {mark}>\n{data.decode()}\n</data {mark}>"
 
 
 def _correction(feedback: Feedback) -> str:
