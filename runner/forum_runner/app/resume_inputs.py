@@ -53,7 +53,7 @@ def check_secrets(plan: WavePlan, secrets: Mapping[str, Any]) -> None:
 def _read_file(file: Path) -> dict[str, Any]:
     """Reads the inputs in a file. Errors do not quote the file, because it may contain secrets."""
     bundle = Bundle(DiskFiles(file.parent))
-    source = bundle.open_entry(file.name)
+    source = bundle.open_path(file.name)
     values = {} if source is None else read_inputs(bundle, source)
     for finding in errors_in(bundle.findings):
         place = f"'{file}', line {finding.place.line}" if source is not None else f"'{file}'"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from forum_runner.conformance import SuiteRequest
 
 SERVE = "serve"
-_UNSUPPORTED = 33
+_UNSUPPORTED_EXIT_CODE = 33
 
 
 @click.command("conform", short_help="Answer the conformance suite as the program under test.")
@@ -32,7 +32,7 @@ def command(role: str) -> int:
         return _serve()
     if role not in ROLES:
         echo_err(f"forum: unknown role '{role}'; the roles are {', '.join(ROLES)}")
-        return _UNSUPPORTED
+        return _UNSUPPORTED_EXIT_CODE
     _answer(read_request(sys.stdin.buffer.read(), role))
     return 0
 

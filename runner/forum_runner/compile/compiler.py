@@ -14,20 +14,20 @@ from forum_runner.model import ScriptAnswer
 __all__ = ["Compilation", "CompileOptions", "check_file", "compile_workflow", "read_script"]
 
 
-def compile_workflow(bundle: Bundle, entry: str, name: str | None, options: CompileOptions) -> Compilation:
-    """Compiles the workflow in the file `entry`. `name` selects one of several workflows in the file.
+def compile_workflow(bundle: Bundle, file: str, name: str | None, options: CompileOptions) -> Compilation:
+    """Compiles the workflow in `file`. `name` selects one of several workflows in the file.
 
     Other manifests in the file are read too, even if the workflow does not use them.
     """
-    source = bundle.open_entry(entry)
+    source = bundle.open_path(file)
     if source is None:
         return findings_only(bundle)
     return _compile(ManifestReader(bundle, KINDS), source, _compilable_kinds(), name, options)
 
 
-def check_file(bundle: Bundle, entry: str, name: str | None, inputs: Mapping[str, InputValue]) -> Compilation:
+def check_file(bundle: Bundle, file: str, name: str | None, inputs: Mapping[str, InputValue]) -> Compilation:
     """Checks each manifest in a file. If `name` is set, the only workflow that is checked is the one with this name."""
-    source = bundle.open_entry(entry)
+    source = bundle.open_path(file)
     if source is None:
         return findings_only(bundle)
     reader, options = ManifestReader(bundle, KINDS), CompileOptions(inputs)
@@ -49,7 +49,7 @@ def read_script(bundle: Bundle, source: BundleFile, name: str | None) -> tuple[S
     `name` selects one of several scripts.
     """
     reader = ManifestReader(bundle, KINDS)
-    manifest = reader.manifests.entry(source, ["Script"], name)
+    manifest = reader.manifests.single_manifest(source, ["Script"], name)
     answers: tuple[ScriptAnswer, ...] = reader.read(manifest) if manifest else ()
     return answers
 
@@ -61,7 +61,7 @@ def _compilable_kinds() -> list[str]:
 def _compile(
     reader: ManifestReader, source: BundleFile, kinds: Collection[str], name: str | None, options: CompileOptions
 ) -> Compilation:
-    manifest = reader.manifests.entry(source, kinds, name)
+    manifest = reader.manifests.single_manifest(source, kinds, name)
     compile_manifest = KINDS[manifest.kind].compile if manifest else None
     if manifest is None or compile_manifest is None:
         return findings_only(reader.bundle)

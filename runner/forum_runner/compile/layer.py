@@ -27,6 +27,6 @@ def layer(upstreams: Mapping[str, Iterable[str]]) -> list[list[str]]:
     return waves
 
 
-def split(waves: Iterable[list[str]], max_parallel: int) -> list[list[str]]:
+def split_waves(waves: Iterable[list[str]], max_parallel: int) -> list[list[str]]:
     """Splits waves larger than `max_parallel`, in the order of the ids."""
     return [wave[i : i + max_parallel] for wave in waves for i in range(0, len(wave), max_parallel)]

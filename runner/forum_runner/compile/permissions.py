@@ -14,7 +14,7 @@ from forum_runner.manifest.roster_reader import is_url
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.model import Agent, Allow, Policy, Roster, RosterAdapter, Task, Text
 
-_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 # The code and the noun of the finding for each list of `allow`.
 _REFUSALS = {
     "agents": ("F501", "agent"),
@@ -38,7 +38,7 @@ def is_host_allowed(url: str, allowed: Iterable[str]) -> bool:
         return False
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
-    port = parts.port or _PORTS.get(parts.scheme)
+    port = parts.port or _DEFAULT_PORTS.get(parts.scheme)
     bracketed = f"[{host}]" if ":" in host else host
     for pattern in (item.lower() for item in allowed):
         if pattern in (ANY, host, bracketed, f"{bracketed}:{port}"):
@@ -48,7 +48,7 @@ def is_host_allowed(url: str, allowed: Iterable[str]) -> bool:
     return False
 
 
-def candidates(project: Project) -> list[Agent]:
+def routable_agents(project: Project) -> list[Agent]:
     """The agents to which a task can be routed: they accept an instruction, and the policy allows them.
 
     Without a policy, there are none.
@@ -61,10 +61,10 @@ def candidates(project: Project) -> list[Agent]:
 
 
 def usable_adapters(task: Task, project: Project) -> list[RosterAdapter]:
-    """The adapters of a task's agent, of its judges and, if the task is routed, the allowed ones of all candidates."""
+    """The adapters of a task's agent and judges and, if the task is routed, the allowed ones of all routable agents."""
     names = [judge.adapters.get(judge.tier) for judge in project.judges(task)]
     if task.lane is not None and project.policy:
-        adapters = (name for agent in candidates(project) for name in agent.adapters.values())
+        adapters = (name for agent in routable_agents(project) for name in agent.adapters.values())
         names += [name for name in adapters if is_allowed(name, project.policy.allow.adapters)]
     others = [adapter for name in names if (adapter := project.adapter(name))]
     return [adapter for _, adapter in project.ladder(task)] + others
@@ -93,7 +93,7 @@ def check_permissions(project: Project) -> Iterator[ManifestFinding]:
     if project.policy is None:
         return
     allow = project.policy.allow
-    routable = candidates(project)
+    routable = routable_agents(project)
     is_routable = bool(routable) or not project.instructable_agents()
     refused_adapters: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
     for task in project.tasks():
@@ -129,7 +129,7 @@ def _check_task(task: Task, project: Project, allow: Allow) -> Iterator[Manifest
 
 
 def _check_routed_tiers(task: Task, routable: Iterable[Agent], allow: Allow) -> Iterator[ManifestFinding]:
-    """Each tier to which a routed task escalates needs an allowed adapter of at least one candidate."""
+    """Each tier to which a routed task escalates needs an allowed adapter of at least one routable agent."""
     for index, tier in enumerate(task.escalate):
         adapter_names = [agent.adapters[tier] for agent in routable if tier in agent.adapters]
         if adapter_names and not any(is_allowed(name, allow.adapters) for name in adapter_names):

@@ -93,7 +93,7 @@ class Type:
                     )
         return choices
 
-    def required(self) -> set[str]:
+    def required_names(self) -> set[str]:
         """The names that every object of this type must have."""
         return {name for node in self.conjuncts() for name in node.get("required", ())}
 
@@ -143,7 +143,7 @@ def incompatibility(delivered: Type, expected: Type, compared: dict[_Pair, _Type
         return None
     if shared != {"object"}:
         return None
-    for name in sorted(expected.required()):
+    for name in sorted(expected.required_names()):
         objects = delivered.derive(delivered.node, {"type": "object"})
         inner_delivered, inner_expected = _child_type(objects, name), _child_type(expected, name)
         if isinstance(inner_delivered, UnknownPointer):

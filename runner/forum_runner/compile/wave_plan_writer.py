@@ -8,8 +8,8 @@ from typing import Any
 
 from forum_runner.canonical import canonical, digest, join_members
 from forum_runner.compile.expand import ExpandedPlan
-from forum_runner.compile.layer import layer, split
-from forum_runner.compile.permissions import candidates, reachable_adapters
+from forum_runner.compile.layer import layer, split_waves
+from forum_runner.compile.permissions import reachable_adapters, routable_agents
 from forum_runner.compile.project import Project
 from forum_runner.compile.scope import Binding, KnownInput, SecretInput
 from forum_runner.compile.task_document import budget_document, present_fields
@@ -42,7 +42,7 @@ def write_wave_plan(
         "inputs": _inputs_document(project, bindings, schemas),
         "schemas": schemas,
         "tasks": {id_: task.document for id_, task in expansion.tasks.items()},
-        "waves": split(waves, policy.max_parallel),
+        "waves": split_waves(waves, policy.max_parallel),
         "outputs": expansion.outputs,
     }
     bundle = [
@@ -83,11 +83,11 @@ def _policy_document(policy: Policy) -> dict[str, Any]:
 
 
 def _agents_document(project: Project, reachable: Mapping[str, Any]) -> dict[str, Any]:
-    """The agents that tasks can use: workers, judges and, if a task is routed, all candidates."""
+    """The agents that tasks can use: workers, judges and, if a task is routed, all routable agents."""
     tasks = list(project.tasks())
     names = {task.agent for task in tasks} | {check.agent for task in tasks for check in task.accept}
     if any(task.lane for task in tasks):
-        names |= {agent.name for agent in candidates(project)}
+        names |= {agent.name for agent in routable_agents(project)}
     found = (project.agent(name) for name in names)
     return {agent.name: _agent_document(agent, reachable) for agent in found if agent is not None}
 

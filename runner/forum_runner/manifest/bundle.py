@@ -39,7 +39,7 @@ class Bundle:
     def sources(self) -> dict[str, BundleFile]:
         return {name: item for name, item in sorted(self._opened.items()) if isinstance(item, BundleFile)}
 
-    def open_entry(self, name: str) -> BundleFile | None:
+    def open_path(self, name: str) -> BundleFile | None:
         """Opens a file by its path from the bundle's root, such as one that was passed to a command.
 
         If it cannot be read, adds a finding at the start of the file and returns None.

@@ -86,5 +86,5 @@ class ManifestReader:
             message = f"there is no default {kind.schema}"
             self.bundle.findings.append(origin.finding("F005", message, "write a path or a mapping"))
             return None
-        source = self.bundle.open_entry(f"{BUILT_IN}default/{kind.schema}.yaml")
-        return self.manifests.entry(source, [kind.name], None) if source else None
+        source = self.bundle.open_path(f"{BUILT_IN}default/{kind.schema}.yaml")
+        return self.manifests.single_manifest(source, [kind.name], None) if source else None

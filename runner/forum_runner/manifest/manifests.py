@@ -42,7 +42,7 @@ class Manifests:
             self._manifests[source.name] = [manifest for manifest in read if manifest is not None]
         return self._manifests[source.name]
 
-    def entry(self, source: BundleFile, kinds: Collection[str], name: str | None) -> Manifest | None:
+    def single_manifest(self, source: BundleFile, kinds: Collection[str], name: str | None) -> Manifest | None:
         """The manifest with one of these kinds and this name in a file that was passed to a command.
 
         Returns None if none or several match. Adds a finding, unless a document of unknown kind, which has a finding
@@ -64,7 +64,7 @@ class Manifests:
 
     def same_file_manifests(self, workflow: Origin, kind: str) -> list[Manifest]:
         """The manifests of a kind in the file of a workflow that refers to none. More than one is a finding."""
-        source = self._bundle.open_entry(workflow.document.file)
+        source = self._bundle.open_path(workflow.document.file)
         matches = [m for m in self.manifests_in(source) if m.kind == kind] if source else []
         if len(matches) > 1:
             message = f"this file contains {len(matches)} documents of kind {kind}, and the workflow refers to none"
@@ -79,7 +79,7 @@ class Manifests:
         """
         path, name = split_reference(reference)
         file = origin.document.file
-        source = self._bundle.open_reference(path, origin) if path else self._bundle.open_entry(file)
+        source = self._bundle.open_reference(path, origin) if path else self._bundle.open_path(file)
         if source is None:
             return None
         matches = [m for m in self.manifests_in(source) if m.kind == kind and name in (None, m.name)]

@@ -38,7 +38,7 @@ _MARKUP = re.compile(r"[&<>\"'`|\\*_\[\]~@#$]|:(?=\S)|(?<=www)[.]", re.IGNORECAS
 
 def render_step_summary(result: RunResult) -> str:
     """Renders at most `MAX_BYTES`. Without room for all tasks, lists the most severe ones and counts the others."""
-    header = [f"### {plain(title_of(result))}", "", plain(headline(result)), ""]
+    header = [f"### {escape_markdown(title_of(result))}", "", escape_markdown(headline(result)), ""]
     not_started = result.counts[NOT_STARTED]
     footer = ["", *([f"And {not_started:,} {NOT_STARTED}.", ""] if not_started else []), *_sections(result)]
     room = MAX_BYTES - sum(len(line.encode()) + 1 for line in [*header, *footer])
@@ -58,7 +58,7 @@ def append_step_summary(path: Path, summary: str) -> str | None:
     return None
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """One line of text that Markdown does not interpret."""
     return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", visible(" ".join(text.split())))
 
@@ -86,7 +86,7 @@ def _table(tasks: Sequence[TaskHistory], room: int) -> Iterator[str]:
 def markdown_table(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
     """The lines of a table: the heading (the first of the rows), the alignment, and the others. Omits empty columns."""
     columns = filled_columns(rows)
-    heading, *lines = (row_line(plain(row[index]) for index in columns) for row in rows)
+    heading, *lines = (row_line(escape_markdown(row[index]) for index in columns) for row in rows)
     alignment = row_line("--:" if index in right else "---" for index in columns)
     return [heading, alignment, *lines] if columns else []
 
@@ -99,12 +99,12 @@ def _sections(result: RunResult) -> Iterator[str]:
     gates = [f"{clip(gate.task, 80)} is waiting for a decision: {clip(gate.question)}" for gate in result.gates]
     truncated = [f"{TRUNCATED_TITLE}: {line}" for line in truncated_lines(result.history)]
     for lines in (failure_lines(result.failures), truncated, budget_lines(result.history), gates):
-        yield from (f"- {plain(line)}" for line in lines[:_MAX_LISTED])
+        yield from (f"- {escape_markdown(line)}" for line in lines[:_MAX_LISTED])
         if len(lines) > _MAX_LISTED:
             yield f"- and {len(lines) - _MAX_LISTED:,} more"
         if lines:
             yield ""
-    yield f"Spent: {plain(spent_text(result))}"
+    yield f"Spent: {escape_markdown(spent_text(result))}"
     yield ""
     yield f"Head of the ledger: <code>{result.history.head}</code>"
     yield ""

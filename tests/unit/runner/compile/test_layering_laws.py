@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bundles import as_bytes, compile_files, plan_manifest, without_bundle, workflow
-from forum_runner.compile.layer import layer, split
+from forum_runner.compile.layer import layer, split_waves
 from forum_runner.compile.value_source import tasks_in
 
 NAMES = [f"t{index}" for index in range(24)]
@@ -103,7 +103,7 @@ def test_without_a_parallelism_limit_each_task_is_in_the_earliest_possible_wave(
 def test_splitting_wide_waves_keeps_their_order(plan: dict[str, Any], max_parallel: int) -> None:
     unsplit = layer({name: [u for u, t in edges_of(plan) if t == name] for name in plan["tasks"]})
 
-    flat = [task for wave in split(unsplit, max_parallel) for task in wave]
+    flat = [task for wave in split_waves(unsplit, max_parallel) for task in wave]
 
     assert flat == [task for wave in unsplit for task in wave]
 

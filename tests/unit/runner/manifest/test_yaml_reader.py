@@ -31,7 +31,7 @@ def value_of(text: str, name: str = "file.yaml") -> Any:
 
 def findings_in(content: bytes | str, name: str = "file.yaml") -> list[tuple[str, int, int]]:
     bundle = bundle_of({name: content})
-    bundle.open_entry(name)
+    bundle.open_path(name)
     return [(finding.code, finding.place.line, finding.place.column) for finding in bundle.findings]
 
 
@@ -109,7 +109,7 @@ def test_each_reason_a_file_cannot_be_opened_has_its_own_finding(tmp_path: Path)
     bundle = Bundle(DiskFiles(tmp_path))
 
     for name in ("none.yaml", "folder", "fifo", "huge.yaml", "folder/none.yaml", "a\0b", "n" * 300):
-        bundle.open_entry(name)
+        bundle.open_path(name)
 
     assert [finding.code for finding in bundle.findings] == ["F101", "F102", "F103", "F104", "F101", "F103", "F103"]
 
