@@ -41,7 +41,7 @@ _decision_options = combine_options(
 @click.argument("run")
 @JSON
 def list_gates(run: str, as_json: bool) -> int:
-    """List pending gates and the prompt or command of each."""
+    """List pending gates and the prompt or command of each. Long prompts are truncated; --json prints them in full."""
     from forum_runner import api
 
     open_gates = api.gates(WORKSPACE, run)

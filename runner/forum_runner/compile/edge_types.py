@@ -46,7 +46,7 @@ class OutputTypes:
     def value_type(self, task: Task, selection: OutputSelection) -> Type | UnknownPointer:
         """The type of the selected value, or the pointer that has no target in it.
 
-        If the selection covers all instances of a `foreach` or of an axis of a matrix, the value is a list.
+        For a `foreach`, and for a matrix with an axis that is not selected, the value is a list.
         """
         selected = select(self.instance_type(task), selection.select)
         if isinstance(selected, UnknownPointer):

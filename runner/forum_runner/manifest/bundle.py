@@ -51,7 +51,7 @@ class Bundle:
         return opened
 
     def open_reference(self, reference: str, origin: Origin) -> BundleFile | None:
-        """Opens a file that a manifest refers to. If it cannot be read, adds a finding there and returns None."""
+        """Opens a file that a manifest refers to. If it cannot be read, adds a finding at `origin` and returns None."""
         try:
             opened = self._open(resolve_path(origin.document.file, reference))
         except FileProblem as problem:

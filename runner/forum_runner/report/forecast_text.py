@@ -21,7 +21,8 @@ _MAX_TASKS = 200
 class TaskForecast:
     """The forecast of a task: whether it runs, and the maximum that it can use.
 
-    `fate` is `run`, `reuse`, `skip`, or `later` if that depends on the outputs of other tasks.
+    `fate` is `run`, `reuse`, `skip`, or `later` if it depends on other tasks or on a gate. `reason` explains the fate,
+    if there is more to say.
     """
 
     task: str
