@@ -107,7 +107,7 @@ def test_commands_that_read_a_ledger_refuse_other_files(folder: Path, name: str)
     results = [(arguments, forum(*arguments, cwd=folder)) for arguments in calls]
 
     description = f"is {DESCRIPTIONS[name]}, not a ledger" if name in DESCRIPTIONS else "is not a ledger"
-    refused = Result(2, "", f"forum: '{name}' {description}; give a run directory or a run id\n")
+    refused = Result(2, "", f"forum: '{name}' {description}; pass a run directory or a run id\n")
     assert [arguments for arguments, result in results if result != refused] == []
 
 
@@ -129,7 +129,7 @@ def test_a_manifest_is_recognized_by_its_header_in_any_yaml_style(
 
     result = forum("show", "given", cwd=tmp_path)
 
-    assert result.err == f"forum: 'given' is {description}not a ledger; give a run directory or a run id\n"
+    assert result.err == f"forum: 'given' is {description}not a ledger; pass a run directory or a run id\n"
 
 
 def test_replay_refuses_standard_input(folder: Path) -> None:

@@ -34,7 +34,7 @@ class NotALedgerError(UsageError):
     def __init__(self, source: LedgerSource, kind: str | None) -> None:
         self.name, self.kind = source.name, kind
         fact = f"'{self.name}' is not a ledger" if kind is None else f"'{self.name}' is {kind}, not a ledger"
-        super().__init__(fact if source.path is None else f"{fact}; give a run directory or a run id")
+        super().__init__(fact if source.path is None else f"{fact}; pass a run directory or a run id")
 
 
 class LedgerDetector:
