@@ -58,8 +58,8 @@ test("a copy that is a link is reported as a link, not as a difference", async (
   const files = example().set("ledger.jsonl", ledgerOf([OPENED, answer, sealed()]));
   const run = runOfFiles(files.set("outputs/notes.txt", Buffer.from("three\n")));
 
-  const openCopy = async (path) => (path === "outputs/notes.txt" ? "irregular" : run.directory.openCopy(path));
-  const directory = { ...run.directory, openCopy };
+  const openRegular = async (path) => (path === "outputs/notes.txt" ? "irregular" : run.directory.openRegular(path));
+  const directory = { ...run.directory, openRegular };
   const { findings } = await verify({ ...run, directory }, schemas);
 
   assert.deepEqual(findings.map(({ code, sentence }) => [code, sentence]), [["L308", "outputs/notes.txt is not a regular file"]]);
