@@ -75,7 +75,7 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         "forum-engine",
         PLAN_FIELDS,
         b'7, "kind": "plan"',
-        "entries.jsonl, line 2: 'actor' has the wrong type",
+        "entries.jsonl, line 2: 'actor' is not a string",
     ),
     "a truncated document": (
         "symposium",

@@ -50,7 +50,8 @@ def _entry(line: JsonText) -> dict[str, Any]:
         raise SourceError(line.file, f"line {line.line}", reason)
     for name, type_ in _TYPES.items():
         if type(entry[name]) is not type_:
-            raise SourceError(line.file, f"line {line.line}", f"'{name}' has the wrong type")
+            expected = "an integer" if type_ is int else "a string"
+            raise SourceError(line.file, f"line {line.line}", f"'{name}' is not {expected}")
     if type(entry["ts"]) not in (int, float):
         raise SourceError(line.file, f"line {line.line}", "'ts' is not a number")
     if type(entry.get("causal_parent")) not in (int, type(None)):
