@@ -38,6 +38,7 @@ class Store:
         return self._stream.read(body.size)
 
     def read_salt(self, body: Body) -> bytes | None:
+        """The body's salt, empty for a plain body; None if the body is redacted, missing or altered."""
         member = self._intact_member(body)
         if member is None:
             return None

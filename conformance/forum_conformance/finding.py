@@ -54,6 +54,7 @@ class Findings:
         return sorted(code for code in self._codes if level is None or int(code[1]) == level)
 
     def first_bad_seq(self, level: int | None = None) -> int | None:
+        """The lowest seq of the findings, or of those of one level; None if no finding has a seq."""
         return min(self._seqs(level), default=None)
 
     def _seqs(self, level: int | None) -> Iterator[int]:

@@ -88,6 +88,7 @@ class ProgramDigests:
         self._lock = threading.Lock()
 
     def cached(self, real: Path) -> Executable | None:
+        """The program with its digest; None if the file must be read first."""
         digest = self._digests.get(_identity(real))
         return None if digest is None else Executable(str(real), digest)
 

@@ -153,7 +153,7 @@ def _by_text(text: str, *, is_whole: bool) -> RecognizedFormat:
 
 
 def _read(text: str) -> tuple[object] | None:
-    """The value of a JSON text, in a tuple because it may be null."""
+    """The value of a JSON text, in a tuple because it may be null; None if the text is not JSON."""
     try:
         return (json.loads(text),)
     except (ValueError, RecursionError):

@@ -58,6 +58,7 @@ class SemanticsCheck:
         self._run: Run | None = None
 
     def check(self, entry: Entry) -> Finding | None:
+        """The finding for this entry; None if the entry is valid."""
         try:
             if self._run is None:
                 self._run = Run(read_plan(self._wave_plan, entry), self._store)

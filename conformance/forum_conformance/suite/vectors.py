@@ -123,7 +123,7 @@ def _stays_inside(name: str) -> bool:
 
 
 def _problem(id_: str, document: Mapping[str, Any], files: Mapping[str, str]) -> str | None:
-    """The first violation of a rule that the schema cannot express."""
+    """The first violation of a rule that the schema cannot express; None if there is none."""
     if document["id"] != id_:
         return f"its id is '{document['id']}', but its directory is '{id_}'"
     case = parse_case(document, files)
@@ -151,7 +151,7 @@ def _has_path(files: Mapping[str, str], path: str) -> bool:
 
 
 def _disagreement(case: Case) -> str | None:
-    """A contradiction in `expected`: verdict, codes and first bad seq follow from the levels."""
+    """A contradiction in `expected`, if any: verdict, codes and first bad seq follow from the levels."""
     derived = expected_answer(case, None)
     stated = {"codes": [], "first_bad_seq": None, **case.expected}
     wrong = [name for name in ("verdict", "codes", "first_bad_seq") if stated[name] != derived[name]]

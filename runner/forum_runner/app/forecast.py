@@ -36,7 +36,7 @@ def forecast(prepared: PreparedRun, reuse: Reuse) -> Forecast:
 
 
 def _fates(prepared: PreparedRun, reuse: Reuse) -> dict[str, tuple[str, str | None]]:
-    """The fate of each task and its reason. Runs the machine, without limits, until it waits for answers."""
+    """The fate of each task and its reason, if any. Runs the machine, without limits, until it waits for answers."""
     plan = prepared.plan
     max_units = len(plan.tasks) * _MAX_UNITS_PER_TASK
     unlimited = structs.replace(plan.policy, max_parallel=max_units, dispatch="eager", budget={}, rates={})

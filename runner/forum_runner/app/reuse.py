@@ -75,7 +75,7 @@ class Reuse:
 
     @property
     def origin(self) -> Mapping[str, str] | None:
-        """The id and the head of the earlier run, for the first entry of the new one."""
+        """The id and the head of the earlier run, for the first entry of the new one; None without an earlier run."""
         earlier = None if self._comparison is None else self._comparison.earlier
         return None if earlier is None or earlier.head is None else {"run": earlier.run, "head": earlier.head}
 
@@ -118,7 +118,7 @@ class Reuse:
         return found
 
     def _find_in_cache(self, unit: Unit, fingerprint: str, cache: ResultCache) -> Reusable | None:
-        """Finds a result by its fingerprint alone."""
+        """Finds a result by its fingerprint alone; None if there is no usable one."""
         found = cache.find(fingerprint)
         if found is None and cache.has_redacted(fingerprint):
             self.redacted.add(unit.name)
@@ -151,7 +151,7 @@ class Reuse:
         return None
 
     def _rerun_predecessor(self, unit: Unit) -> str | None:
-        """The first task that ran in this run and that the unit depends on only for its order, not for data.
+        """The first task that ran in this run and that the unit depends on only for its order; None if there is none.
 
         Fingerprints cover only the data that tasks pass on. Such a task may affect the unit in other ways.
         """

@@ -106,7 +106,7 @@ def _reuse(workspace: Workspace, request: RunRequest, prepared: PreparedRun, *, 
 
 
 def _cache(workspace: Workspace, prepared: PreparedRun, cache_run: Path | None) -> ResultCache | None:
-    """The cache of a run. Scripted runs neither read nor write the cache of the workspace."""
+    """The cache of a run, if any. Scripted runs neither read nor write the cache of the workspace."""
     if cache_run is not None:
         return RunCache(cache_run)
     return DirectoryCache(workspace.cache) if prepared.stand_in is None else None

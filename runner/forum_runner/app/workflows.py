@@ -152,7 +152,7 @@ def _read_external_inputs(inputs: Inputs, script: str | None = None) -> _Externa
 
 
 def _open_external(path: Path) -> tuple[Bundle, BundleFile | None]:
-    """Opens a file that is not part of the bundle. Findings show its path as the user gave it."""
+    """Opens a file that is not part of the bundle; None if it cannot be read. Findings show its path as given."""
     bundle = Bundle(DiskFiles(path.parent))
     source = bundle.open_path(path.name)
     if source is None:

@@ -43,6 +43,7 @@ class BodyIndex:
         return iter(self._references)
 
     def first_reference(self, digest: bytes) -> FirstReference | None:
+        """The first reference to a body; None if no entry refers to it."""
         packed = self._references.get(digest)
         if packed is None:
             return None

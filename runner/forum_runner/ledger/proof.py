@@ -173,6 +173,7 @@ class ProofReport:
 
     @property
     def claim(self) -> str | None:
+        """The claim of the proof, in words; None if the document is malformed."""
         return self.proof.claim() if self.proof is not None else None
 
     @property

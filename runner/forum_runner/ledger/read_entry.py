@@ -34,6 +34,7 @@ class ReadEntry:
 
     @property
     def task(self) -> str | None:
+        """The `task` in the data; None if there is none."""
         return get_str(self.data, "task")
 
 

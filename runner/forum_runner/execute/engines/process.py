@@ -50,7 +50,7 @@ class ProcessEngine(CoroutineEngine):
         return reply
 
     def _idle_worker(self) -> WorkerProcess | None:
-        """A worker that can be reused. Discards those that an adapter broke after its call had ended."""
+        """A worker that can be reused; None if there is none. Discards those that an adapter broke after its call."""
         while self._idle:
             worker = self._idle.pop()
             if worker.is_reusable():

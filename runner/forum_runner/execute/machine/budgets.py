@@ -113,7 +113,7 @@ def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | S
 
 
 def _first_shortage(accounts: Sequence[Account], need: Amounts) -> Shortage | None:
-    """The first permanent shortage or, without one, the first temporary shortage."""
+    """The first permanent shortage or, without one, the first temporary one; None if the need fits."""
     temporary: Shortage | None = None
     for shortage in _shortages(accounts, need):
         if not shortage.is_temporary:

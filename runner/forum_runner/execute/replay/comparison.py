@@ -63,7 +63,7 @@ class ReplayAttempt:
         return machine
 
     def run(self) -> ReplayDivergence | None:
-        """Replays the session up to its end, or up to the first entry that differs, which is returned."""
+        """Replays the session up to the first entry that differs, which is returned; None if there is none."""
         begin_us = parse_time(self._entries[min(self.position, len(self._entries) - 1)].at)
         begin = self._machine.resume if self._session.start else self._machine.open
         self.divergence = self._compare(begin(begin_us), begin_us)
@@ -72,7 +72,7 @@ class ReplayAttempt:
         return self.divergence
 
     def _next_event(self) -> ReplayDivergence | None:
-        """Sends the next event, after every entry of the last event was compared."""
+        """Sends the next event, after every entry of the last event was compared. Returns the divergence, if any."""
         machine, entry = self._machine, self._entries[self.position]
         is_event = is_by_person(entry) and machine.outcome is None and not self._is_cut_off_here()
         if is_foreign(entry) and not is_event:
@@ -91,7 +91,7 @@ class ReplayAttempt:
         return self._compare(machine.handle(event, at_us), at_us)
 
     def _find_reusable(self, unit: Unit, _fingerprint: str) -> Reusable | None:
-        """The result that the next entry records. A result is recorded as soon as it is found, so there is no other."""
+        """The result that the next entry records, if any. A result is recorded as soon as it is found."""
         state = self._machine.state
         entry = self._entries[state.seq] if state.seq < self._session.end else None
         if entry is None or entry.kind != "task.reused" or entry.data["task"] != unit.name:

@@ -105,7 +105,7 @@ class EventCandidates:
         return position
 
     def _cause(self, position: int) -> ReadEntry | None:
-        """The entry that shows the event: this one, or one after entries about timers that expired at the same time."""
+        """The entry, if any, that shows the event: this one, or one after entries about timers of the same time."""
         first = self._entries[position]
         if first.kind not in _TIMER_KINDS:
             return first if _shows_an_event(first) else None

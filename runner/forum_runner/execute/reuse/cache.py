@@ -22,7 +22,9 @@ from forum_runner.write_file import write_file
 class ResultCache(Protocol):
     """Finds a result by its fingerprint."""
 
-    def find(self, fingerprint: str) -> Reusable | None: ...
+    def find(self, fingerprint: str) -> Reusable | None:
+        """The result with this fingerprint; None if there is none, or its output was redacted."""
+        ...
 
     def has_redacted(self, fingerprint: str) -> bool:
         """Whether there is a result whose output was redacted."""

@@ -90,6 +90,7 @@ class EarlierRun:
                 result.seq, result.output = entry.seq, self._bodies.body(entry.bodies["output"])
 
     def find(self, unit: Unit, fingerprint: str) -> Reusable | None:
+        """The result of the unit; None if it is unusable, was redacted or has a different fingerprint."""
         result = self.results.get(unit.name)
         if result is None or result.fingerprint != fingerprint or result.is_redacted:
             return None

@@ -95,6 +95,7 @@ class LedgerFindings:
         return any(int(code[1]) == level for code in self.codes)
 
     def first_bad_seq(self, level: int | None = None) -> int | None:
+        """The lowest seq of the findings, or of those of one level; None if no finding has a seq."""
         seqs = self._first_bad.values() if level is None else [self._first_bad.get(level)]
         return min((seq for seq in seqs if seq is not None), default=None)
 
