@@ -19,7 +19,7 @@ from forum_adapters.models.draft import Draft, is_count, make_usage
 from forum_adapters.models.event_stream import Event
 from forum_adapters.models.model_server import ModelServer
 
-_VERSION = "2023-06-01"
+_API_VERSION = "2023-06-01"
 
 
 class AnthropicAdapter(ModelServer):
@@ -33,7 +33,7 @@ class Messages:
     path = "messages"
 
     def headers(self, key: str) -> dict[str, str]:
-        version = {"anthropic-version": _VERSION}
+        version = {"anthropic-version": _API_VERSION}
         return {**version, "x-api-key": key} if key else version
 
     def body(self, attempt: Attempt, settings: Mapping[str, Any]) -> dict[str, Any]:

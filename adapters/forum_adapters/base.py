@@ -40,18 +40,18 @@ class ErrorKind(StrEnum):
 
     @property
     def is_transient(self) -> bool:
-        return self in _TRANSIENT
+        return self in _TRANSIENT_KINDS
 
     @property
     def is_answer(self) -> bool:
-        return self in _ANSWERS
+        return self in _ANSWER_KINDS
 
     @property
     def may_be_retried(self) -> bool:
-        return self in _TRANSIENT or self in _ANSWERS
+        return self in _TRANSIENT_KINDS or self in _ANSWER_KINDS
 
 
-_TRANSIENT = frozenset(
+_TRANSIENT_KINDS = frozenset(
     {
         ErrorKind.TIMEOUT,
         ErrorKind.NETWORK,
@@ -61,7 +61,7 @@ _TRANSIENT = frozenset(
         ErrorKind.TOOL_FAILURE,
     }
 )
-_ANSWERS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH})
+_ANSWER_KINDS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH})
 
 
 class Prompt(Struct, frozen=True):

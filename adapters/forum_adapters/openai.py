@@ -20,7 +20,7 @@ from forum_adapters.models.event_stream import Event
 from forum_adapters.models.failures import Unreadable, read_error
 from forum_adapters.models.model_server import ModelServer
 
-_END = b"[DONE]"
+_END_MARKER = b"[DONE]"
 
 
 class OpenAIAdapter(ModelServer):
@@ -64,7 +64,7 @@ class ChatCompletions:
         self._read_choice(document, choices[0], "message", draft)
 
     def read_event_into(self, event: Event, draft: Draft) -> None:
-        if event.data.strip() == _END:
+        if event.data.strip() == _END_MARKER:
             draft.is_ended = True
             return
         document = read_event(event)

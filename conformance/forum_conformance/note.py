@@ -11,7 +11,7 @@ from forum_conformance.canonical import MAX_INTEGER
 
 MAX_BYTES = 1 << 20
 _RUN_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
-_TEXT = re.compile(rf"forum/({_RUN_ID})\n(0|[1-9][0-9]*)\n([A-Za-z0-9+/]{{43}}=)\n")
+_CHECKPOINT_TEXT = re.compile(rf"forum/({_RUN_ID})\n(0|[1-9][0-9]*)\n([A-Za-z0-9+/]{{43}}=)\n")
 _NAME = r"[^\s\x00-\x1f+]+"
 _SIGNATURE_LINE = re.compile(rf"— ({_NAME}) ([A-Za-z0-9+/]+={{0,2}})")
 _KEY = re.compile(rf"({_NAME})\+([0-9a-f]{{8}})\+([A-Za-z0-9+/]+={{0,2}})")
@@ -75,7 +75,7 @@ def read_checkpoint(data: bytes) -> Checkpoint:
         note = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedCheckpoint("it is not UTF-8") from error
-    match = _TEXT.match(note)
+    match = _CHECKPOINT_TEXT.match(note)
     if not match:
         raise MalformedCheckpoint("it does not begin with an origin, a size and a root")
     run, digits, root = match.groups()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from forum_conformance.judge import OutsideEvidence, judge
-from forum_conformance.mutation.engine import CAUGHT, Mutant, mutants
+from forum_conformance.mutation.engine import CAUGHT_VERDICTS, Mutant, mutants
 from forum_conformance.report import report_document
 from forum_runner.api import TrustedReferences
 from forum_runner.app.verification import verify_ledger
@@ -56,7 +56,7 @@ def find_problems(mutant: Mutant, run_dir: Path, checkpoint: Path) -> list[str]:
     if not mutant.in_reach:
         with_checkpoint = f"{name} with a checkpoint"
         problems += compare_reports(
-            with_checkpoint, judge_report(run_dir, checkpoint), runner_report(run_dir, checkpoint), CAUGHT
+            with_checkpoint, judge_report(run_dir, checkpoint), runner_report(run_dir, checkpoint), CAUGHT_VERDICTS
         )
     return problems
 

@@ -63,7 +63,7 @@ async def send_request(client: httpx.AsyncClient, call: ModelRequest, dialect: D
             await _read_answer(response, call.limits, dialect, draft)
     except httpx.TransportError as error:
         if not draft.is_complete:
-            raise unreachable(error, call.url, has_begun=has_begun) from error
+            raise transport_failure(error, call.url, has_begun=has_begun) from error
 
 
 async def _send_body(call: ModelRequest, draft: Draft) -> AsyncIterator[bytes]:
@@ -72,7 +72,7 @@ async def _send_body(call: ModelRequest, draft: Draft) -> AsyncIterator[bytes]:
     yield call.body
 
 
-def unreachable(error: httpx.TransportError, url: httpx.URL, *, has_begun: bool = False) -> CallFailed:
+def transport_failure(error: httpx.TransportError, url: httpx.URL, *, has_begun: bool = False) -> CallFailed:
     if not has_begun and is_out_of_files(error):
         return CallFailed(ErrorKind.NETWORK, TOO_MANY_FILES)
     if isinstance(error, httpx.ConnectTimeout):

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 import httpx
 
-_ANY = "*"
-_PORTS = {"http": 80, "https": 443}
+_ANY_HOST = "*"
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def is_allowed(url: httpx.URL, allowed: Iterable[str]) -> bool:
     """Whether a pattern allows the host: `name` with any port, `name:port`, `*.name` for subdomains, or `*`."""
     host = url.host.lower()
     bracketed = _bracket_ipv6(host)
-    names = (_ANY, host, bracketed, f"{bracketed}:{_port(url)}")
+    names = (_ANY_HOST, host, bracketed, f"{bracketed}:{_port(url)}")
     patterns = [pattern.lower() for pattern in allowed]
     return any(
         pattern in names or (pattern.startswith("*.") and host.endswith(pattern.removeprefix("*")))
@@ -32,7 +32,7 @@ def host_and_port(url: httpx.URL) -> str:
 
 
 def _port(url: httpx.URL) -> int | None:
-    return url.port or _PORTS.get(url.scheme)
+    return url.port or _DEFAULT_PORTS.get(url.scheme)
 
 
 def _bracket_ipv6(host: str) -> str:

@@ -19,7 +19,7 @@ from forum_adapters.models.connection_pool import ConnectionPool
 from forum_adapters.models.credentials import Secret, read_key
 from forum_adapters.models.dialect import Dialect, schema_to_send
 from forum_adapters.models.draft import Draft
-from forum_adapters.models.exchange import ModelRequest, send_request, unreachable
+from forum_adapters.models.exchange import ModelRequest, send_request, transport_failure
 from forum_adapters.models.failures import CallFailed
 from forum_adapters.models.hosts import host_and_port, is_allowed
 from forum_adapters.models.open_files import TOO_MANY_FILES, is_out_of_files
@@ -90,7 +90,7 @@ class ModelServer:
         except TimeoutError:
             return f"{host_and_port(url)} did not answer within {_PROBE_S} s"
         except httpx.TransportError as error:
-            raise unreachable(error, url) from error
+            raise transport_failure(error, url) from error
         if status in (401, 403):
             variable = self._settings.get("api_key_env")
             problem = f"rejects the key in {variable}" if variable else "requires a key: set 'api_key_env'"

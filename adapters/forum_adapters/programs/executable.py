@@ -12,7 +12,7 @@ from forum_adapters.base import Executable
 
 # The kernel reads this much of a script to find its interpreter.
 _FIRST_LINE_BYTES = 256
-_MISSING = frozenset({errno.ENOENT, errno.ENOTDIR})
+_MISSING_ERRNOS = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
 class CannotStart(Exception):
@@ -55,14 +55,14 @@ def explain_refusal(number: int, program: Path, cwd: Path) -> str:
     if interpreter_name is None:
         has_no_loader = number == errno.ENOENT and program.exists()
         return "its loader does not exist" if has_no_loader else os.strerror(number)
-    if number not in {*_MISSING, errno.EACCES, errno.ELOOP}:
+    if number not in {*_MISSING_ERRNOS, errno.EACCES, errno.ELOOP}:
         return os.strerror(number)
     interpreter = cwd / interpreter_name
     prefix = f"its first line names '{interpreter_name.rstrip()}'"
     exists = os.access(interpreter, os.F_OK)
     if exists and interpreter.is_dir():
         return f"{prefix}, which is a directory"
-    if exists or number not in _MISSING:
+    if exists or number not in _MISSING_ERRNOS:
         return f"{prefix}, which cannot be started: {os.strerror(number)}"
     if interpreter_name.endswith("\r"):
         return f"{prefix} and a carriage return, and no such file exists: lines must end with LF only"

@@ -14,7 +14,9 @@ from pathlib import Path
 from forum_adapters.programs.process_warden import LaunchRequest
 
 _PACKAGE_FOLDER = str(Path(__file__).parents[2])
-_START = "import sys; sys.path.append(sys.argv[1]); from forum_adapters.programs.process_warden import main; main()"
+_START_CODE = (
+    "import sys; sys.path.append(sys.argv[1]); from forum_adapters.programs.process_warden import main; main()"
+)
 # The interpreter may need these to find its libraries. The keeper gets nothing else, and no secrets.
 _LOADER_PREFIXES = ("LD_", "DYLD_")
 # The time that a warden has to receive a request.
@@ -92,7 +94,7 @@ class _KeeperProcess:
     @staticmethod
     def _start(control: int) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - our own interpreter and code
-            [sys.executable, "-I", "-S", "-c", _START, _PACKAGE_FOLDER, str(control)],
+            [sys.executable, "-I", "-S", "-c", _START_CODE, _PACKAGE_FOLDER, str(control)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

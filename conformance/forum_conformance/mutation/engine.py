@@ -38,8 +38,8 @@ KINDS: dict[str, Mutator] = {
     **other_files.KINDS,
     **rewrites.KINDS,
 }
-CAUGHT = frozenset({"invalid", "incomplete"})
-ANY_VERDICT = CAUGHT | {"valid"}
+CAUGHT_VERDICTS = frozenset({"invalid", "incomplete"})
+ANY_VERDICT = CAUGHT_VERDICTS | {"valid"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Mutant:
     @property
     def verdicts(self) -> frozenset[str]:
         """The allowed verdicts of a verifier that sees only the directory."""
-        return CAUGHT if self.in_reach else ANY_VERDICT
+        return CAUGHT_VERDICTS if self.in_reach else ANY_VERDICT
 
     def apply(self, target_dir: Path) -> Path:
         """Write the mutant's run directory."""

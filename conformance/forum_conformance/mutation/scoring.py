@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import TypeAlias
 
-from forum_conformance.mutation.engine import CAUGHT, Mutant
+from forum_conformance.mutation.engine import CAUGHT_VERDICTS, Mutant
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Outcome:
 
     @property
     def is_caught(self) -> bool:
-        return self.mutant.in_reach and self.reply.verdict in CAUGHT
+        return self.mutant.in_reach and self.reply.verdict in CAUGHT_VERDICTS
 
     @property
     def is_caught_with_checkpoint(self) -> bool:
-        return self.reply_with_checkpoint is not None and self.reply_with_checkpoint.verdict in CAUGHT
+        return self.reply_with_checkpoint is not None and self.reply_with_checkpoint.verdict in CAUGHT_VERDICTS
 
     @property
     def survived(self) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from forum_conformance.judge import ALL_LEVELS, NoLedger, OutsideEvidence, judge
-from forum_conformance.mutation.engine import CAUGHT, Mutant
+from forum_conformance.mutation.engine import CAUGHT_VERDICTS, Mutant
 from forum_conformance.mutation.scoring import VerifierReply, Verify
 from forum_conformance.suite.client import Client, Reply
 from forum_conformance.suite.request import ALWAYS_CHECKED, PROTOCOL
@@ -67,7 +67,7 @@ def detected_at_levels(mutants: Iterable[Mutant], levels: frozenset[int], work_d
     for mutant in mutants:
         run_dir = mutant.apply(work_dir / f"preview-{mutant.name}")
         try:
-            is_detected = verify(run_dir, None).verdict in CAUGHT
+            is_detected = verify(run_dir, None).verdict in CAUGHT_VERDICTS
         finally:
             shutil.rmtree(run_dir)
         if is_detected:

@@ -11,7 +11,7 @@ from forum_conformance.suite.case import spec_page
 from forum_conformance.suite.display import to_json
 from forum_conformance.suite.result import Result, State
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+_CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def results_html(results: Sequence[Result], suite_run: SuiteRun, objections: Sequence[str], *, total: int) -> str:
@@ -22,7 +22,7 @@ def results_html(results: Sequence[Result], suite_run: SuiteRun, objections: Seq
 def _page(results: Sequence[Result], suite_run: SuiteRun, objections: Sequence[str], total: int) -> Iterator[str]:
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_SECURITY_POLICY}">'
     yield f"<title>Conformance of {_text(suite_run.entrypoint)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>"
     yield f"<h1>Conformance of <code>{_text(suite_run.entrypoint)}</code></h1>"
     yield f"<p>{_text(' '.join(_heading(results, objections, total)))}</p>"

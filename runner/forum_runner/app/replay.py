@@ -11,14 +11,14 @@ from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import VerifyReport
 from forum_runner.ledger.verification.verifier import verify_run
 
-_CHECKED = (
+_CHECKED_FACTS = (
     "the inputs of each task, and the conditions under which it started",
     "the prompts, byte for byte, except for the values of secrets",
     "how answers were parsed, and whether they match their types",
     "fingerprints, reservations, charges and budgets",
     "retries, escalations, verdicts and ends, and the order of all entries",
 )
-_ASSUMED = (
+_ASSUMED_FACTS = (
     "the answers of adapters, programs, judges and people, and their times",
     "that the program with the recorded digest was the one that ran",
     "when the run was interrupted, and which calls were lost",
@@ -32,8 +32,8 @@ class ReplayReport:
 
     report: VerifyReport
     outcome: ReplayResult
-    checked: tuple[str, ...] = _CHECKED
-    assumed: tuple[str, ...] = _ASSUMED
+    checked: tuple[str, ...] = _CHECKED_FACTS
+    assumed: tuple[str, ...] = _ASSUMED_FACTS
 
     @property
     def is_same(self) -> bool:

@@ -12,7 +12,7 @@ SALTED = "salted"
 REDACTED = "redacted"
 
 BLOCK = 512
-END = bytes(2 * BLOCK)
+END_OF_ARCHIVE = bytes(2 * BLOCK)
 MAX_BODY_BYTES = 8**11 - 1
 SALT_BYTES = 32
 # Up to this size, the bodies of a commit are joined for one write. Larger ones are written without a copy.
@@ -21,8 +21,8 @@ LARGE_BYTES = 1 << 20
 _SALT_TAG = b"forum:salted:v1\n"
 _CHUNK_BYTES = 1 << 20
 _NAME_BYTES = 100
-_SIZE = slice(124, 135)
-_OCTAL = frozenset(b"01234567")
+_SIZE_FIELD = slice(124, 135)
+_OCTAL_DIGITS = frozenset(b"01234567")
 # The fixed fields: mode, owner and group; the end of the size, and the time; the type, version and device numbers.
 _BEFORE_SIZE = b"0000644\0" + 2 * b"0000000\0"
 _AFTER_SIZE = b"\0" + b"00000000000\0"
@@ -62,8 +62,8 @@ def member_parts(digest: str, salt: bytes, data: bytes) -> tuple[bytes, bytes, b
 def parse_header(head: bytes) -> tuple[bytes, int] | None:
     """The name and the size in a header; None if the header is not in the fixed form."""
     name = head[:_NAME_BYTES].partition(b"\0")[0]
-    digits = head[_SIZE]
-    if len(head) != BLOCK or not _OCTAL.issuperset(digits):
+    digits = head[_SIZE_FIELD]
+    if len(head) != BLOCK or not _OCTAL_DIGITS.issuperset(digits):
         return None
     size = int(digits, 8)
     return (name, size) if head == header(name, size) else None
@@ -112,7 +112,7 @@ class Archive:
             self.end = member.end
             yield member
         rest = self._stream.read(BLOCK + 1) if len(head) == BLOCK else b""
-        self.has_end_marker = head + rest == END
+        self.has_end_marker = head + rest == END_OF_ARCHIVE
         self.is_torn = bool(head) and not self.has_end_marker
 
     def _member(self, head: bytes) -> Member | None:

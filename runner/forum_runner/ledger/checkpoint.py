@@ -13,7 +13,7 @@ from forum_runner.ledger.entry_values import RunId, fits
 from forum_runner.ledger.note import MalformedNoteError, Note, VerifierKey, from_base64, read_note
 from forum_runner.ledger.verification.report import LedgerFinding
 
-_SIZE = re.compile(r"0|[1-9][0-9]{0,15}")
+_SIZE_LINE = re.compile(r"0|[1-9][0-9]{0,15}")
 _ROOT_BYTES = 32
 MAX_CHECKPOINT_BYTES = 1 << 20
 
@@ -107,7 +107,7 @@ def _read_text(text: str) -> Checkpoint:
     prefix, _, run = lines[0].partition("/")
     if prefix != "forum" or not fits(run, RunId):
         raise MalformedCheckpointError("its first line is not 'forum/' and a run id")
-    if not _SIZE.fullmatch(lines[1]) or int(lines[1]) > MAX_INTEGER:
+    if not _SIZE_LINE.fullmatch(lines[1]) or int(lines[1]) > MAX_INTEGER:
         raise MalformedCheckpointError("its second line is not a decimal number")
     root = from_base64(lines[2])
     if root is None or len(root) != _ROOT_BYTES:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from forum_runner.errors import UsageError
-from forum_runner.ledger.archive import END, LARGE_BYTES
+from forum_runner.ledger.archive import END_OF_ARCHIVE, LARGE_BYTES
 from forum_runner.ledger.layout import BODIES, LEDGER, OUTPUTS, TORN_TAILS
 from forum_runner.write_file import sync_directory
 
@@ -113,12 +113,12 @@ class LedgerFiles:
         if size <= LARGE_BYTES:
             parts = (b"".join(parts),)
         end = self.bodies_end
-        for part in (*parts, END) if is_sealed else parts:
+        for part in (*parts, END_OF_ARCHIVE) if is_sealed else parts:
             _write(self._bodies, part, end)
             end += len(part)
         self.bodies_end += size
         self._has_unsynced_bodies = True
-        if size < len(END) and not is_sealed:
+        if size < len(END_OF_ARCHIVE) and not is_sealed:
             # The bytes may replace the end of the archive without covering all of it.
             os.ftruncate(self._bodies, self.bodies_end)
 
@@ -143,7 +143,7 @@ class LedgerFiles:
 
     def end_archive(self) -> None:
         """Writes the end of the archive: a killed writer may have overwritten it."""
-        _write(self._bodies, END, self.bodies_end)
+        _write(self._bodies, END_OF_ARCHIVE, self.bodies_end)
         os.fdatasync(self._bodies)
 
     def overwrite_body(self, offset: int, head: bytes, size: int) -> None:

@@ -19,12 +19,12 @@ OUTPUTS = "outputs"
 TORN_TAILS = "torn"
 
 # OpenSSL takes longer to create a hasher than to copy one.
-_LEAF = hashlib.sha256(b"\0")
+_LEAF_HASHER = hashlib.sha256(b"\0")
 
 
 def leaf_hash(line: bytes) -> bytes:
     """The hash of a line without its LF: the leaf hash of RFC 6962, and the `prev` of the next entry."""
-    hasher = _LEAF.copy()
+    hasher = _LEAF_HASHER.copy()
     hasher.update(line)
     return hasher.digest()
 

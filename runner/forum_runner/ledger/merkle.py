@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 EMPTY_ROOT = sha256().digest()
-_BATCH = 512
+_BATCH_LEAVES = 512
 # OpenSSL takes longer to create a hasher than to copy one.
-_NODE = sha256(b"\1")
+_NODE_HASHER = sha256(b"\1")
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    hasher = _NODE.copy()
+    hasher = _NODE_HASHER.copy()
     hasher.update(left + right)
     return hasher.digest()
 
@@ -35,14 +35,14 @@ class MerkleTree:
         """Adds a leaf hash."""
         self._pending.append(leaf)
         self.size += 1
-        if self.size % _BATCH == 0:
+        if self.size % _BATCH_LEAVES == 0:
             self._merge()
 
     def add_all(self, leaves: Sequence[bytes]) -> None:
         """Adds leaf hashes in order."""
         self._pending += leaves
         self.size += len(leaves)
-        if len(self._pending) >= _BATCH:
+        if len(self._pending) >= _BATCH_LEAVES:
             self._merge()
 
     def root(self) -> bytes:

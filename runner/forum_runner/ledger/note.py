@@ -18,7 +18,7 @@ _ID_BYTES = 4
 _ED25519 = b"\x01"
 _PRIVATE_KEY_PREFIX = "PRIVATE+KEY+"
 _SIGNATURE_PREFIX = "\N{EM DASH} "
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _KEY_ID = re.compile(r"[0-9a-f]{8}")
 _NAME = re.compile(r"[^\s+\x00-\x1f\ud800-\udfff]+")
 
@@ -144,7 +144,7 @@ def read_note(data: bytes) -> Note:
         decoded = data.decode()
     except UnicodeDecodeError as error:
         raise MalformedNoteError("it is not UTF-8") from error
-    if _CONTROL.search(decoded):
+    if _CONTROL_CHARACTER.search(decoded):
         raise MalformedNoteError("it contains a control character")
     text, separator, lines = decoded.rpartition("\n\n")
     if not separator or not lines:

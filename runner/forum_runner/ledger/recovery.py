@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from forum_runner.errors import UsageError
-from forum_runner.ledger.archive import END
+from forum_runner.ledger.archive import END_OF_ARCHIVE
 from forum_runner.ledger.body import Salt
 from forum_runner.ledger.body_index import RULE_MESSAGES, BodyIndex
 from forum_runner.ledger.clock import Clock
@@ -131,8 +131,8 @@ def _set_aside(files: LedgerFiles, scan: _Scan) -> Iterator[dict[str, Any]]:
 def _has_torn_tail(path: Path, end: int) -> bool:
     with path.open("rb") as stream:
         stream.seek(end)
-        tail = stream.read(len(END) + 1)
-    return bool(tail) and not (path.name == BODIES and tail == END)
+        tail = stream.read(len(END_OF_ARCHIVE) + 1)
+    return bool(tail) and not (path.name == BODIES and tail == END_OF_ARCHIVE)
 
 
 def _copy_tail(path: Path, start: int, folder: Path) -> str:

@@ -55,7 +55,7 @@ class _Worker:
         attempt = request.attempt
         if request.settings is not None:
             self._settings[attempt.adapter] = request.settings
-        limits = _remaining(attempt.limits, request.sent_ns)
+        limits = _remaining_limits(attempt.limits, request.sent_ns)
         self._open[attempt.id] = request.token, limits
         self._engine.begin(structs.replace(attempt, settings=self._settings[attempt.adapter], limits=limits))
 
@@ -69,7 +69,7 @@ class _Worker:
                 self._writer.write(_encoded(token, checked_reply(report.reply, limits)))
 
 
-def _remaining(limits: Limits, sent_ns: int) -> Limits:
+def _remaining_limits(limits: Limits, sent_ns: int) -> Limits:
     """The limits without the time that it took to start this process."""
     waited_ms = (time.monotonic_ns() - sent_ns) // 1_000_000
     return structs.replace(limits, timeout_ms=max(limits.timeout_ms - waited_ms, 1))

@@ -188,7 +188,7 @@ def _agent_verdict(reply: Reply) -> tuple[str, str] | Failure:
     return ReplyFailure(ErrorKind.SCHEMA_MISMATCH, message, code="no_verdict")
 
 
-def lose(core: MachineCore, unit: Unit) -> None:
+def lose_call(core: MachineCore, unit: Unit) -> None:
     """Records that the outcome of the unit's open call is unknown, and lets the unit proceed.
 
     A unit whose call an earlier process made proceeds later, when its task is resumed.

@@ -31,7 +31,7 @@ class Machine(MachineCore):
         self.record("run.resumed", {"implementation": dict(self.context.implementation)})
         self._pass_deadlines()
         for unit in list(state.open_calls.values()):
-            call_result.lose(self, unit)
+            call_result.lose_call(self, unit)
         self._handle_time()
         for name, task in self.plan.tasks.items():
             is_open = not self.uses_waves or task.wave < state.waves_opened
@@ -63,7 +63,7 @@ class Machine(MachineCore):
         elif isinstance(event, Lost):
             unit = self.state.open_calls.get(event.call)
             if unit is not None:
-                call_result.lose(self, unit)
+                call_result.lose_call(self, unit)
         elif isinstance(event, Interrupted) and not self.is_pausing:
             self.is_pausing = True
             self.cancel_all()

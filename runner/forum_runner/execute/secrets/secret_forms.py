@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 from forum_runner.ledger.archive import LARGE_BYTES
 
 # Programs wrap base64, and JSON escapes newlines.
-_WRAP = rb"(?:\r?\n|(?:\\r)?\\n)?"
+_LINE_WRAP = rb"(?:\r?\n|(?:\\r)?\\n)?"
 _PIECE_BYTES = 1 << 18
 # The length of the longest form, per byte of the value: JSON writes a byte as six, and base64 may be wrapped anywhere.
 _LONGEST_FORM = 16
@@ -33,7 +33,7 @@ class SecretForms:
         # Without the first two bytes: after a percent sign, they look like hexadecimal digits.
         self._in_a_url = self.value.replace(b"+", b" ")[2:]
         forms = [*map(re.escape, self._plain), b"".join(map(_escaped_byte, self.value)), b"(?i:%b)" % self._hex]
-        forms += [_WRAP.join(re.escape(bytes([character])) for character in core) for core in cores]
+        forms += [_LINE_WRAP.join(re.escape(bytes([character])) for character in core) for core in cores]
         forms.sort(key=lambda form: len(form), reverse=True)
         self._pattern = re.compile(b"|".join(forms))
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import (
     BLOCK,
-    END,
+    END_OF_ARCHIVE,
     PLAIN,
     REDACTED,
     SALT_BYTES,
@@ -49,7 +49,7 @@ def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_s
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error
     with stream:
         if _is_as_expected(index, stream, is_sealed=is_sealed):
-            return stream.tell() - (len(END) if is_sealed else 0)
+            return stream.tell() - (len(END_OF_ARCHIVE) if is_sealed else 0)
         stream.seek(0)
         archive = Archive(stream)
         comparison = _Comparison(index, findings)
@@ -86,8 +86,8 @@ def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> b
         computed = bytes.fromhex(commitment(content)) if is_salted else hashlib.sha256(content).digest()
         if computed != digest:
             return False
-    rest = read(len(END) + 1)
-    return rest == END if is_sealed else not rest
+    rest = read(len(END_OF_ARCHIVE) + 1)
+    return rest == END_OF_ARCHIVE if is_sealed else not rest
 
 
 class _Comparison:
