@@ -92,11 +92,11 @@ class _Judgment:
 
     def _witnesses(self) -> Iterator[Witness]:
         path = self._directory / "checkpoint" if self._directory else None
-        if path and path.is_file() and not path.is_symlink():
+        if path and path.is_file():
             with path.open("rb") as stream:
                 yield read_witness("directory", stream.read(MAX_BYTES + 1))
         elif path and os.path.lexists(path):
-            # A link, or not a regular file: do not open it, and report it as malformed.
+            # Not a regular file, or a link that does not lead to one: do not open it, and report it as malformed.
             yield read_witness("directory", b"")
         if self._evidence.checkpoint is not None:
             yield read_witness("given", self._evidence.checkpoint)

@@ -66,10 +66,12 @@ class Verification {
 
   async #comparisons() {
     const { checkpoint, key = null, pin } = this.options;
-    const directoryFile = await this.run.directory?.openRegular("checkpoint");
+    const found = await this.run.directory?.openRegular("checkpoint");
     const comparisons = [];
-    if (directoryFile !== undefined && directoryFile !== "absent") {
-      const bytes = directoryFile === "irregular" ? new Uint8Array(0) : await directoryFile.read(0, MAX_CHECKPOINT_BYTES + 1);
+    if (found !== undefined && found !== "absent") {
+      // A link may lead to a regular file. If it does not, it is malformed, not absent.
+      const file = found === "irregular" ? await this.run.directory?.open("checkpoint").catch(() => "irregular") : found;
+      const bytes = typeof file === "object" ? await file.read(0, MAX_CHECKPOINT_BYTES + 1) : new Uint8Array(0);
       comparisons.push(new CheckpointComparison("directory", bytes, checkpoint === undefined ? key : null));
     }
     if (checkpoint !== undefined) comparisons.push(new CheckpointComparison("given", checkpoint, key));

@@ -67,17 +67,19 @@ test("created proofs are valid, and impossible requests are invalid", () => {
   }
 });
 
-for (const target of ["../linked-checkpoint", "../nothing", "checkpoint"]) {
-  test(`a checkpoint that is a link to ${target} is malformed`, () => {
+for (const [target, expected] of /** @type {[string, string[]][]} */ ([
+  ["../linked-checkpoint", []],
+  ["../nothing", ["L506"]],
+  ["checkpoint", ["L506"]],
+])) {
+  test(`a checkpoint that is a link to ${target} has the findings [${expected}]`, () => {
     const run = at(`run-${target.replace("../", "")}`);
     mkdirSync(run);
     for (const name of ["ledger.jsonl", "bodies.tar"]) writeFileSync(join(run, name), readFileSync(at(name)));
     ask("prove", { role: "prove", action: "checkpoint", input: folder, output: at("linked-checkpoint"), size: 3 });
     symlinkSync(target, join(run, "checkpoint"));
 
-    const { verdict, codes } = ask("verify", { role: "verify", input: run }).answers[0];
-
-    assert.deepEqual([verdict, codes], ["invalid", ["L506"]]);
+    assert.deepEqual(ask("verify", { role: "verify", input: run }).answers[0].codes, expected);
   });
 }
 

@@ -57,9 +57,9 @@ def read_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
 def read_checkpoint_file(path: Path) -> bytes:
     """The bytes of the file, at most one more than the maximum.
 
-    A link, pipe or device has none: a link may lead elsewhere, and reading a pipe could block.
+    A pipe or device, and a link that does not lead to a regular file, has none. Reading a pipe could block.
     """
-    if path.is_symlink() or not path.is_file():
+    if not path.is_file():
         return b""
     try:
         with path.open("rb") as stream:
