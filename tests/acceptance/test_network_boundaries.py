@@ -42,7 +42,7 @@ def test_a_redirect_to_a_different_host_is_not_followed(
         (call,) = calls(folder)
 
         assert (result.code, call.outcome) == (1, "invalid_request"), result
-        assert f"redirected to 127.0.0.1:{other.port}" in call.detail["message"]
+        assert f"redirects to a different server, http://127.0.0.1:{other.port}, and" in call.detail["message"]
         assert (len(server.requests), other.connections) == (1, 0)
 
 

@@ -141,9 +141,13 @@ async def _refusal(response: httpx.Response, call: ModelRequest) -> CallFailed:
 
 def _redirection(url: httpx.URL, target: httpx.URL) -> CallFailed:
     """The failure for a redirect. It is not followed: the policy allows hosts by name, and the key is for one host."""
-    message = f"redirected to {host_and_port(target)}, which is not the host of 'base_url'"
     if is_same_server(url, target):
-        message = f"{host_and_port(url)} redirects to {target.path}: use that path in 'base_url'"
+        place = target.path
+        hint = "change 'base_url' so that requests go there directly"
+    else:
+        place = f"a different server, {target.scheme}://{host_and_port(target)}"
+        hint = "correct 'base_url'"
+    message = f"{host_and_port(url)} redirects to {place}, and redirects are not followed; {hint}"
     return CallFailed(ErrorKind.INVALID_REQUEST, message)
 
 

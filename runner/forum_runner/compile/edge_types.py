@@ -10,7 +10,7 @@ from math import prod
 
 from forum_runner.compile.project import Project
 from forum_runner.compile.references import nested_references, whole_reference
-from forum_runner.compile.type_rules import TEXT, Type, UnknownPointer, incompatibility, select
+from forum_runner.compile.type_rules import TEXT, NoTarget, Type, incompatibility, select
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import has_unknown_performer, has_wrong_type, is_present, raw_value
@@ -43,13 +43,13 @@ class OutputTypes:
             self._types_by_task[id(task)] = self._outputs_type(inner) if inner else _ANYTHING
         return self._types_by_task[id(task)]
 
-    def value_type(self, task: Task, selection: OutputSelection) -> Type | UnknownPointer:
-        """The type of the selected value, or the pointer that has no target in it.
+    def value_type(self, task: Task, selection: OutputSelection) -> Type | NoTarget:
+        """The type of the selected value, or the reason why the pointer has no target.
 
         For a `foreach`, and for a matrix with an axis that is not selected, the value is a list.
         """
         selected = select(self.instance_type(task), selection.select)
-        if isinstance(selected, UnknownPointer):
+        if isinstance(selected, NoTarget):
             return selected
         if task.foreach:
             return Type.list_of(selected, task.foreach.max)
@@ -88,8 +88,8 @@ def _check_selection(selection: OutputSelection, plan: Plan, types: OutputTypes)
     if upstream is None:
         return
     found, origin = types.value_type(upstream, selection), selection.origin
-    if isinstance(found, UnknownPointer):
-        yield _unknown_pointer_finding(found, upstream, origin)
+    if isinstance(found, NoTarget):
+        yield _no_target_finding(found, upstream, origin)
     elif _has_invalid_pointer(origin):
         return
     elif isinstance(selection, Need):
@@ -111,9 +111,9 @@ def _has_invalid_pointer(origin: Origin) -> bool:
 def _check_compatibility(
     found: Type, source: str, expected: Schema | None, origin: Origin
 ) -> Iterator[ManifestFinding]:
-    reason = incompatibility(found, Type.of(expected.value)) if expected is not None else None
+    reason = incompatibility(source, found, Type.of(expected.value)) if expected is not None else None
     if reason is not None:
-        yield origin.key_finding("F407", f"incompatible types: from '{source}', {reason}")
+        yield origin.key_finding("F407", f"incompatible types: {reason}")
 
 
 def _check_arguments(task: Task, plan: Plan, project: Project, types: OutputTypes) -> Iterator[ManifestFinding]:
@@ -148,9 +148,9 @@ def _check_arguments(task: Task, plan: Plan, project: Project, types: OutputType
             yield need.origin.finding("F311", message, hint)
 
 
-def _unknown_pointer_finding(found: UnknownPointer, upstream: Task, origin: Origin) -> ManifestFinding:
-    message = f"the output of '{upstream.id}' cannot contain '{found.token}': {found.reason}"
-    hint = hint_for(found.token, found.known, "available") if found.known else None
+def _no_target_finding(found: NoTarget, upstream: Task, origin: Origin) -> ManifestFinding:
+    message = found.sentence(f"the output of '{upstream.id}'")
+    hint = hint_for(found.steps[-1], found.known, "available") if found.known else None
     if upstream.uses is None and upstream.output is None:
         hint = f"add an 'output' schema to '{upstream.id}'; without one its output is text"
     return origin.at("select").finding("F406", message, hint)

@@ -1,12 +1,12 @@
 """Static checks of JSON Schemas: whether a pointer can have a target, and whether two schemas are compatible.
 
-Reports only problems that occur with every possible value. All other data is validated on delivery.
+Reports only problems that occur with every possible value. Others are found when a value is validated on delivery.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,11 +15,11 @@ from forum_runner.manifest.units import counted
 
 _ALL_KINDS = frozenset({"null", "boolean", "object", "array", "string", "integer", "fraction"})
 _NUMBER_KINDS = frozenset({"integer", "fraction"})
-_KIND_NAMES = {"null": "null", "boolean": "a boolean", "object": "an object", "array": "an array", "string": "text"}
-_KIND_NAMES |= {"integer": "a number", "fraction": "a number"}
+_KIND_NAMES = {"null": "null", "boolean": "a boolean", "object": "an object", "array": "a list", "string": "a string"}
+_KIND_NAMES |= {"integer": "an integer", "fraction": "a non-integer number"}
 # Larger types are not compared completely; their values are validated on delivery.
 _MAX_DEPTH = 64
-_MAX_COMPARED = 100
+_MAX_COMPARED_PAIRS = 100
 TEXT = {"type": "string"}
 
 
@@ -35,9 +35,9 @@ class Type:
         return cls(schema, schema)
 
     @classmethod
-    def list_of(cls, item: Type, length: int) -> Type:
-        """A list with at most `length` items."""
-        return cls.of({"type": "array", "items": item, "maxItems": length})
+    def list_of(cls, item: Type, max_length: int) -> Type:
+        """A list with at most `max_length` items."""
+        return cls.of({"type": "array", "items": item, "maxItems": max_length})
 
     @classmethod
     def record(cls, fields: Mapping[str, Type]) -> Type:
@@ -66,7 +66,10 @@ class Type:
                 pending.append(pointer.look_up(self.root, unquote(node["$ref"][1:])))
 
     def kinds(self, cache: dict[int, frozenset[str]] | None = None, depth: int = 0) -> frozenset[str]:
-        """The JSON types that a value may have. `cache` holds the results by the id() of the schema."""
+        """The JSON types that a value may have, with `number` split into `integer` and `fraction` (not an integer).
+
+        `cache` holds the results by the id() of the schema.
+        """
         cache = {} if cache is None else cache
         if id(self.node) in cache or depth > _MAX_DEPTH:
             return cache.get(id(self.node), _ALL_KINDS)
@@ -103,62 +106,79 @@ _Types = tuple[Type, Type]
 
 
 @dataclass(frozen=True, slots=True)
-class UnknownPointer:
-    """A pointer that has no target in any value of the type.
+class NoTarget:
+    """Why a pointer has no target in any value of the type.
 
-    `token` is the step that fails, and `known` are the names that exist in its place.
+    `steps` lead to the first value that cannot exist, `problem` is a predicate about the value that should contain it,
+    and `known` are the property names that could be used instead of the last step.
     """
 
-    token: str
-    reason: str
+    steps: tuple[str, ...]
+    problem: str
     known: tuple[str, ...] = ()
 
+    def sentence(self, output: str) -> str:
+        """`output` is what the sentence calls the value that the pointer starts at."""
+        parent = f"'{pointer.join(self.steps[:-1])}'" if len(self.steps) > 1 else "the output"
+        return f"'{pointer.join(self.steps)}' does not exist in {output}: {parent} {self.problem}"
 
-def select(type_: Type, path: str) -> Type | UnknownPointer:
+
+def select(type_: Type, path: str) -> Type | NoTarget:
     """The type of the pointer's target, or the reason why it cannot have one."""
-    for token in pointer.tokens(path):
-        step = _child_type(type_, token)
-        if isinstance(step, UnknownPointer):
-            return step
-        type_ = step
+    steps = tuple(pointer.tokens(path))
+    for position, token in enumerate(steps):
+        child = _child_type(type_, token)
+        if isinstance(child, NoTarget):
+            return replace(child, steps=steps[: position + 1])
+        type_ = child
     return type_
 
 
-def incompatibility(delivered: Type, expected: Type, compared: dict[_Pair, _Types] | None = None) -> str | None:
-    """Why no value can match both types, or None if one might. `compared` holds the pairs already compared."""
-    compared = {} if compared is None else compared
+def incompatibility(source: str, delivered: Type, expected: Type) -> str | None:
+    """A sentence that says why no value from `source` can match the expected type, or None if one might."""
+    return _find_conflict(source, (), delivered, expected, {})
+
+
+def _find_conflict(
+    source: str, steps: tuple[str, ...], delivered: Type, expected: Type, compared: dict[_Pair, _Types]
+) -> str | None:
+    """`steps` lead from the value to the part that has these types. `compared` holds the pairs already compared."""
     pair = (id(delivered.node), id(expected.node))
-    if pair in compared or len(compared) >= _MAX_COMPARED:
+    if pair in compared or len(compared) >= _MAX_COMPARED_PAIRS:
         return None
     # Keep the types alive, so that their ids are not reused.
     compared[pair] = (delivered, expected)
     delivered_kinds, expected_kinds = delivered.kinds(), expected.kinds()
     shared = delivered_kinds & expected_kinds
+    place = f" at '{pointer.join(steps)}'" if steps else ""
     if not shared:
-        return f"expected {_list_kinds(expected_kinds)}, but got {_list_kinds(delivered_kinds)}"
+        return (
+            f"'{source}' delivers {_list_kinds(delivered_kinds)}{place}, but {_list_kinds(expected_kinds)} is expected"
+        )
     delivered_choices, expected_choices = delivered.choices(), expected.choices()
     if delivered_choices is not None and expected_choices is not None:
         if not any(_is_equal(a, b) for a in delivered_choices for b in expected_choices):
-            return "none of the possible values is expected"
+            return f"'{source}' can deliver none of the expected values{place}"
         return None
     if shared != {"object"}:
         return None
     for name in sorted(expected.required_names()):
         objects = delivered.derive(delivered.node, {"type": "object"})
         inner_delivered, inner_expected = _child_type(objects, name), _child_type(expected, name)
-        if isinstance(inner_delivered, UnknownPointer):
-            return f"expected '{name}', which can never exist"
+        inner_steps = (*steps, name)
+        if isinstance(inner_delivered, NoTarget):
+            return f"'{source}' never delivers '{pointer.join(inner_steps)}', which is required"
         if isinstance(inner_expected, Type):
-            reason = incompatibility(inner_delivered, inner_expected, compared)
-            if reason is not None:
-                return f"at '{name}', {reason}"
+            conflict = _find_conflict(source, inner_steps, inner_delivered, inner_expected, compared)
+            if conflict is not None:
+                return conflict
     return None
 
 
-def _child_type(type_: Type, token: str) -> Type | UnknownPointer:
+def _child_type(type_: Type, token: str) -> Type | NoTarget:
     kinds = type_.kinds()
     if not kinds & {"object", "array"}:
-        return UnknownPointer(token, f"it is {_list_kinds(kinds)}")
+        return NoTarget((token,), f"is {_list_kinds(kinds)}")
     if {"object", "array"} <= kinds:
         return type_.derive(True)
     if "object" in kinds:
@@ -166,7 +186,7 @@ def _child_type(type_: Type, token: str) -> Type | UnknownPointer:
     return _item_type(type_, token)
 
 
-def _property_type(type_: Type, name: str) -> Type | UnknownPointer:
+def _property_type(type_: Type, name: str) -> Type | NoTarget:
     children = []
     for node in type_.conjuncts():
         properties = node.get("properties", {})
@@ -175,24 +195,24 @@ def _property_type(type_: Type, name: str) -> Type | UnknownPointer:
         elif "patternProperties" in node:
             continue
         elif node.get("additionalProperties") is False:
-            return UnknownPointer(name, f"it has no '{name}'", tuple(sorted(properties)))
+            return NoTarget((name,), f"has no property '{name}'", tuple(sorted(properties)))
         elif "additionalProperties" in node:
             children.append(node["additionalProperties"])
     return type_.derive(*children)
 
 
-def _item_type(type_: Type, token: str) -> Type | UnknownPointer:
+def _item_type(type_: Type, token: str) -> Type | NoTarget:
     if not (token.isascii() and token.isdecimal()) or (len(token) > 1 and token.startswith("0")):
-        return UnknownPointer(token, f"it is an array, and '{token}' is not an index")
+        return NoTarget((token,), f"is a list, and '{token}' is not an index")
     index, children = int(token), []
     for node in type_.conjuncts():
         first = node.get("prefixItems", [])
         if index >= node.get("maxItems", index + 1):
-            return UnknownPointer(token, f"it has at most {counted(node['maxItems'], 'item')}")
+            return NoTarget((token,), f"has at most {counted(node['maxItems'], 'item')}")
         if index < len(first):
             children.append(first[index])
         elif node.get("items") is False:
-            return UnknownPointer(token, f"it has at most {counted(len(first), 'item')}")
+            return NoTarget((token,), f"has at most {counted(len(first), 'item')}")
         elif "items" in node:
             children.append(node["items"])
     return type_.derive(*children)
@@ -222,5 +242,7 @@ def _is_equal(a: Any, b: Any) -> bool:
 
 
 def _list_kinds(kinds: frozenset[str]) -> str:
-    names = sorted({_KIND_NAMES[kind] for kind in kinds})
-    return " or ".join(names) if names else "nothing"
+    names = {_KIND_NAMES[kind] for kind in kinds}
+    if kinds >= _NUMBER_KINDS:
+        names = {_KIND_NAMES[kind] for kind in kinds - _NUMBER_KINDS} | {"a number"}
+    return " or ".join(sorted(names)) if names else "no value"

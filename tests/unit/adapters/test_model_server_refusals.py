@@ -222,9 +222,24 @@ def test_a_redirect_to_a_different_host_is_refused(format_: Format, status: int)
         server.will(does(response(status, headers={"location": f"http://localhost:{other.port}/v1/x"})))
         reply = ask_at(format_, server.base_url)
 
-    message = f"redirected to localhost:{other.port}, which is not the host of 'base_url'"
+    message = (
+        f"127.0.0.1:{server.port} redirects to a different server, http://localhost:{other.port}, "
+        "and redirects are not followed; correct 'base_url'"
+    )
     assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message)
     assert other.requests == []
+
+
+def test_a_redirect_to_a_different_scheme_names_the_scheme() -> None:
+    with FaultyServer() as server:
+        server.will(does(response(308, headers={"location": f"https://127.0.0.1:{server.port}/v1/chat/completions"})))
+        reply = ask_at(Format.OPENAI, server.base_url)
+
+    message = (
+        f"127.0.0.1:{server.port} redirects to a different server, https://127.0.0.1:{server.port}, "
+        "and redirects are not followed; correct 'base_url'"
+    )
+    assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message)
 
 
 def test_a_redirect_on_the_same_host_is_not_followed_either() -> None:
@@ -232,7 +247,10 @@ def test_a_redirect_on_the_same_host_is_not_followed_either() -> None:
         server.will(does(response(308, headers={"location": "/v2/chat/completions"})))
         reply = ask_at(Format.OPENAI, server.base_url)
 
-    message = f"127.0.0.1:{server.port} redirects to /v2/chat/completions: use that path in 'base_url'"
+    message = (
+        f"127.0.0.1:{server.port} redirects to /v2/chat/completions, "
+        "and redirects are not followed; change 'base_url' so that requests go there directly"
+    )
     assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message)
     assert len(server.requests) == 1
 

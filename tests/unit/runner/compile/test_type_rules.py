@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forum_runner.compile.type_rules import Type, UnknownPointer, incompatibility, select
+from forum_runner.compile.type_rules import NoTarget, Type, incompatibility, select
 
 CLOSED = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
 
@@ -45,7 +45,7 @@ def test_a_recursive_schema_does_not_loop_forever() -> None:
 
 @pytest.mark.requirement("COMPILE-TYPE-002")
 @pytest.mark.parametrize(
-    ("schema", "path", "can_match"),
+    ("schema", "path", "can_have_target"),
     [
         ({"type": "string"}, "/a", False),
         ({"type": "string"}, "", True),
@@ -72,13 +72,13 @@ def test_a_recursive_schema_does_not_loop_forever() -> None:
         ),
     ],
 )
-def test_a_pointer_is_accepted_unless_it_can_never_match(schema: Any, path: str, can_match: bool) -> None:
-    assert isinstance(select(Type.of(schema), path), Type) is can_match
+def test_a_pointer_is_accepted_unless_it_can_never_have_a_target(schema: Any, path: str, can_have_target: bool) -> None:
+    assert isinstance(select(Type.of(schema), path), Type) is can_have_target
 
 
 @pytest.mark.requirement("COMPILE-TYPE-003")
 @pytest.mark.parametrize(
-    ("actual", "expected", "are_compatible"),
+    ("delivered", "expected", "are_compatible"),
     [
         ({"type": "string"}, {"type": "array"}, False),
         ({"type": "integer"}, {"type": "number"}, True),
@@ -98,19 +98,70 @@ def test_a_pointer_is_accepted_unless_it_can_never_match(schema: Any, path: str,
         ({}, {"type": "string"}, True),
     ],
 )
-def test_types_are_compatible_unless_they_can_never_agree(actual: Any, expected: Any, are_compatible: bool) -> None:
-    assert (incompatibility(Type.of(actual), Type.of(expected)) is None) is are_compatible
+def test_types_are_compatible_unless_they_can_never_agree(delivered: Any, expected: Any, are_compatible: bool) -> None:
+    assert (incompatibility("log", Type.of(delivered), Type.of(expected)) is None) is are_compatible
+
+
+@pytest.mark.parametrize(
+    ("schema", "path", "message"),
+    [
+        ({"type": "string"}, "/a", "'/a' does not exist in the output of 'log': the output is a string"),
+        (CLOSED, "/a/0", "'/a/0' does not exist in the output of 'log': '/a' is a string"),
+        (CLOSED, "/b/c", "'/b' does not exist in the output of 'log': the output has no property 'b'"),
+        (
+            {"type": "array", "items": {"type": "array", "maxItems": 1}},
+            "/0/1",
+            "'/0/1' does not exist in the output of 'log': '/0' has at most 1 item",
+        ),
+        (
+            {"type": "array"},
+            "/first",
+            "'/first' does not exist in the output of 'log': the output is a list, and 'first' is not an index",
+        ),
+        ({"type": "number"}, "/a", "'/a' does not exist in the output of 'log': the output is a number"),
+    ],
+)
+def test_the_reason_names_the_value_that_cannot_contain_the_target(schema: Any, path: str, message: str) -> None:
+    found = select(Type.of(schema), path)
+
+    assert isinstance(found, NoTarget)
+    assert found.sentence("the output of 'log'") == message
+
+
+@pytest.mark.parametrize(
+    ("delivered", "expected", "message"),
+    [
+        ({"type": "string"}, {"type": "array"}, "'log' delivers a string, but a list is expected"),
+        ({"const": 1.5}, {"type": "integer"}, "'log' delivers a non-integer number, but an integer is expected"),
+        ({"type": "null"}, {"type": ["number", "string"]}, "'log' delivers null, but a number or a string is expected"),
+        (False, {"type": "string"}, "'log' delivers no value, but a string is expected"),
+        ({"enum": ["a", "b"]}, {"const": "c"}, "'log' can deliver none of the expected values"),
+        (CLOSED, {"type": "object", "required": ["b"]}, "'log' never delivers '/b', which is required"),
+        (
+            {"type": "object", "properties": {"x": CLOSED}},
+            {"required": ["x"], "type": "object", "properties": {"x": {"required": ["b"], "type": "object"}}},
+            "'log' never delivers '/x/b', which is required",
+        ),
+        (
+            CLOSED,
+            {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}},
+            "'log' delivers a string at '/a', but an integer is expected",
+        ),
+    ],
+)
+def test_an_incompatibility_is_a_whole_sentence(delivered: Any, expected: Any, message: str) -> None:
+    assert incompatibility("log", Type.of(delivered), Type.of(expected)) == message
 
 
 @pytest.mark.requirement("COMPILE-TYPE-002", "COMPILE-TYPE-003")
 def test_a_record_of_types_is_a_closed_object() -> None:
     record = Type.record({"a": Type.of({"$ref": "#/$defs/t", "$defs": {"t": {"type": "string"}}})})
 
-    assert isinstance(select(record, "/b"), UnknownPointer)
+    assert isinstance(select(record, "/b"), NoTarget)
     selected = select(record, "/a")
     assert isinstance(selected, Type) and selected.kinds() == {"string"}
     assert Type.list_of(record, 2).kinds() == {"array"}
-    assert isinstance(select(Type.list_of(record, 2), "/2"), UnknownPointer)
+    assert isinstance(select(Type.list_of(record, 2), "/2"), NoTarget)
 
 
 SCHEMAS = st.recursive(
@@ -140,7 +191,7 @@ VALUES = st.recursive(
 @pytest.mark.requirement("COMPILE-TYPE-003")
 @given(SCHEMAS, SCHEMAS, VALUES)
 def test_no_value_matches_two_incompatible_types(first: Any, second: Any, value: Any) -> None:
-    if incompatibility(Type.of(first), Type.of(second)) is not None:
+    if incompatibility("log", Type.of(first), Type.of(second)) is not None:
         both = jsonschema.Draft202012Validator({"allOf": [first, second]})
 
         assert not both.is_valid(value)
