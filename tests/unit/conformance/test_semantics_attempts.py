@@ -8,6 +8,7 @@ import pytest
 from fake_ledger.files import Body
 from fake_ledger.run_builder import NOTHING_RESERVED, RunBuilder
 from fake_ledger.wave_plans import CAPABLE, CHEAP, data_edge, task, wave_plan
+from unit.conformance.judged_run import judge_directory
 from unit.conformance.steps import (
     ONE_TASK,
     Step,
@@ -240,6 +241,16 @@ LADDER = wave_plan({"a": task(ladder=[CHEAP, CAPABLE], accept=[{"schema": "0" * 
 )
 def test_an_escalation_goes_up_one_step(tmp_path: Path, code: str | None, steps: list[Step]) -> None:
     assert code_of(tmp_path, LADDER, *steps) == code
+
+
+@pytest.mark.requirement("LEDGER-SEMANTICS-013")
+def test_the_finding_for_an_early_escalation_mentions_the_escalation(tmp_path: Path) -> None:
+    builder = RunBuilder(LADDER)
+    escalate()(builder)
+
+    (finding,) = (item for item in judge_directory(builder.write(tmp_path)).findings.items if item.code == "L418")
+
+    assert finding.sentence == "'a' escalates, but it has ended, has not been attempted, or has an open call"
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-010", "LEDGER-SEMANTICS-013")

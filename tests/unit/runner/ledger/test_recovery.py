@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from fake_ledger.files import Body as FakeBody
+from fake_ledger.ledger_builder import LedgerBuilder
+from fake_ledger.run_builder import OPENED
 from forum_runner.errors import UsageError
 from forum_runner.ledger import Body, DamagedLedgerError, Verdict, VerifyReport, create_ledger, open_ledger
 from forum_runner.ledger import verify as verify_source
@@ -211,6 +214,21 @@ def test_a_redaction_does_not_follow_links_out_of_the_run_directory(tmp_path: Pa
         ledger.redact(seq, "value", "gone")
 
     assert (elsewhere / "notes.txt").read_text() == "private"
+
+
+@pytest.mark.requirement("LEDGER-REDACT-002")
+def test_a_second_redaction_of_a_body_has_a_finding_that_names_this_case(tmp_path: Path) -> None:
+    body = FakeBody(b"one")
+    ledger = LedgerBuilder()
+    ledger.add("run.opened", OPENED)
+    ledger.add("x-kept", bodies={"kept": body})
+    ledger.redact(body, "kept", 1)
+    again = ledger.redact(body, "kept", 1)
+
+    found = [finding for finding in verify(ledger.write(tmp_path / "run")).findings if finding.code == "L309"]
+
+    sentence = "the entry redacts a body that is unknown or already redacted, or refers to a redacted body"
+    assert [(finding.seq, finding.sentence) for finding in found] == [(again, sentence)]
 
 
 @pytest.mark.requirement("LEDGER-DIR-002")
