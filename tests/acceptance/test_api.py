@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from forum_runner.api import (
     UsageError,
     Workspace,
 )
+from forum_runner.app.runs_folder import new_directory
 from forum_runner.ledger.verification.report import Verdict
 
 # The duration identifies the processes of these tests.
@@ -135,6 +137,28 @@ def test_twenty_concurrent_scripted_runs_are_all_valid(tmp_path: Path) -> None:
     assert len(set(asyncio.run(main()))) == 20
     for number in range(20):
         check_valid(tmp_path / f"run-{number}")
+
+
+def test_a_run_directory_is_chosen_once(tmp_path: Path) -> None:
+    names = [new_directory(tmp_path / "runs", "id").name for _ in range(3)]
+
+    assert names == ["id", "id.2", "id.3"]
+
+
+def test_deterministic_runs_in_several_threads_get_a_directory_each(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write({"a": ask("Write.")}, roster=MODEL, answers=[{"output": "text"}])
+    request = RunRequest("workflow.yaml", is_deterministic=True)
+    barrier = threading.Barrier(8)
+
+    def run(_: int) -> Path:
+        barrier.wait()
+        return asyncio.run(api.run(workspace(folder), request)).directory
+
+    with ThreadPoolExecutor(8) as threads:
+        directories = list(threads.map(run, range(8)))
+
+    assert len(set(directories)) == 8
 
 
 @pytest.mark.parametrize("times", [1, 2])

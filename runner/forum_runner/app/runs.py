@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, count, islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from forum_runner.app.recorded_answers import RecordedPromptAdapter
 from forum_runner.app.reuse import Reuse
 from forum_runner.app.run_handle import FinishedRun, RunHandle, finished_handle
 from forum_runner.app.run_preparation import PreparedRun
-from forum_runner.app.runs_folder import check_is_free, keep_out_of_git
+from forum_runner.app.runs_folder import check_is_free, new_directory
 from forum_runner.errors import ExitCode, UnfinishedRunError, UsageError
 from forum_runner.execute.drive import EPOCH_US, LiveDriver, Recorder, RunClock, SteadyClock, VirtualDriver
 from forum_runner.execute.engines import Engine, LocalEngine, engine_factory
@@ -93,9 +93,9 @@ def start_run(
         check_is_free(out, has_invocation=True)
     mode = _mode(prepared, is_deterministic)
     services = _with_engine(services, prepared, mode.name)
-    directory = out if out is not None else _free_directory(workspace.runs, mode.run)
-    reuse, invocation = services.reuse, prepared.invocation
     engine = _make_engine(services, prepared, mode.name)
+    directory = out if out is not None else new_directory(workspace.runs, mode.run)
+    reuse, invocation = services.reuse, prepared.invocation
     with _closed_on_error() as resources:
         writer = create_ledger(
             directory,
@@ -182,13 +182,6 @@ def _mode(prepared: PreparedRun, is_deterministic: bool) -> _Mode:
     return _Mode(
         DETERMINISTIC, clock, clock, _DETERMINISTIC_IMPLEMENTATION, run, lambda: virtual_salt(run, str(next(salts)))
     )
-
-
-def _free_directory(runs: Path, run: str) -> Path:
-    """A directory that does not exist yet. Deterministic runs of a plan share one id, so a number may follow it."""
-    keep_out_of_git(runs)
-    names = chain([run], (f"{run}.{number}" for number in count(2)))
-    return next(runs / name for name in names if not (runs / name).exists())
 
 
 def _context(prepared: PreparedRun, mode: _Mode, services: RunServices) -> Context:

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import stat
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 
 from forum_runner.app.invocation import INVOCATION, read_invocation
 from forum_runner.errors import UsageError
 from forum_runner.ledger.layout import BODIES, LEDGER
 from forum_runner.workspace import GITIGNORE, RUNS
-from forum_runner.write_file import is_leftover
+from forum_runner.write_file import is_leftover, sync_directory
 
 
 def keep_out_of_git(runs: Path) -> None:
     """Creates a missing .forum folder with a .gitignore: prompts and outputs rarely belong in a repository."""
     folder = runs.parent
     if folder.name == RUNS.parent.name and not folder.exists():
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / ".gitignore").write_text(GITIGNORE)
+
+
+def new_directory(runs: Path, run: str) -> Path:
+    """Creates a directory. Deterministic runs of a plan share one id, so a number may follow it."""
+    names = chain([run], (f"{run}.{number}" for number in count(2)))
+    try:
+        keep_out_of_git(runs)
+        if not runs.exists():
+            runs.mkdir(parents=True, exist_ok=True)
+            sync_directory(runs.parent)
+        for name in names:
+            # Other threads and processes may start the same run, so only creating the directory claims its name.
+            with suppress(FileExistsError):
+                (runs / name).mkdir()
+                return runs / name
+    except OSError as error:
+        raise UsageError(f"cannot create a ledger in '{runs}': {error.strerror}") from error
+    raise AssertionError
 
 
 def check_is_free(directory: Path, *, has_invocation: bool) -> None:
