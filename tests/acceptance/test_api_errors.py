@@ -8,9 +8,9 @@ from typing import cast
 import pytest
 
 from acceptance.test_api import quick_workflow, workspace
-from acceptance.workflow_folder import Folder
+from acceptance.workflow_folder import Folder, sh
 from forum_runner import api
-from forum_runner.api import Inputs, RetryRequest, RunRequest, TrustedReferences, UsageError, Workspace
+from forum_runner.api import DecisionRequest, Inputs, RetryRequest, RunRequest, TrustedReferences, UsageError, Workspace
 from forum_runner.graph import GraphFormat
 from forum_runner.importing.parsed_source import ImportFormat
 
@@ -78,3 +78,39 @@ def test_an_unknown_format_is_an_error(folder: Folder) -> None:
         api.draw(workspace(folder), "workflow.yaml", cast(GraphFormat, "bogus"))
     with pytest.raises(UsageError, match="unknown format 'bogus'; formats: forum-engine, symposium, otel"):
         api.import_record(workspace(folder), "workflow.yaml", source_format=cast(ImportFormat, "bogus"))
+
+
+def test_repeating_a_run_in_one_directory_is_an_error(folder: Folder) -> None:
+    async def main() -> None:
+        async for _ in api.repeat(workspace(folder), RunRequest("workflow.yaml", out=Path("run")), 2):
+            pass
+
+    with pytest.raises(UsageError, match="`out` cannot be used with `repeat`"):
+        asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"decision": "maybe"}, "unknown decision 'maybe'; use 'approved' or 'rejected'"),
+        ({"reason": "é" * (9 << 20)}, "too long to decide the gate of 'a' while the run is in progress"),
+    ],
+    ids=["decision", "reason"],
+)
+def test_an_invalid_decision_about_a_run_in_progress_is_refused_at_once(
+    tmp_path: Path, changes: dict[str, str], message: str
+) -> None:
+    folder = Folder(tmp_path)
+    folder.write({"a": sh("echo a", gate={"question": "Go?"}), "b": sh("until test -e ended; do sleep 0.1; done")})
+    decision = replace(DecisionRequest("run", "a", "approved", "ann"), **changes)
+
+    async def main() -> None:
+        handle = await api.start(workspace(folder), RunRequest("workflow.yaml", out=Path("run")))
+        while not api.gates(workspace(folder), "run").gates:
+            await asyncio.sleep(0.01)
+        with pytest.raises(UsageError, match=message):
+            await api.decide(workspace(folder), decision)
+        handle.cancel()
+        await handle.wait()
+
+    asyncio.run(main())

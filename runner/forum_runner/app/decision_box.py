@@ -27,7 +27,7 @@ from forum_runner.write_file import write_file
 _PREFIX = "decision-"
 _SUFFIX = ".json"
 _MAX_FILE_BYTES = 1 << 24
-_DECISIONS = ("approved", "rejected")
+DECISIONS = ("approved", "rejected")
 _TEXT_NAMES = frozenset({"reason", "edited"})
 _POLL_S = 0.05
 # The writer polls several times a second, but may have to wait for its disk.
@@ -46,7 +46,11 @@ class DecisionBox:
         """Writes a decision, and returns its file."""
         texts = {name: text.decode() for name, text in decided.texts.items()}
         path = self._directory / f"{_PREFIX}{time.time_ns()}-{os.getpid()}{_SUFFIX}"
-        write_file(path, orjson.dumps({**asdict(decided), "texts": texts}))
+        data = orjson.dumps({**asdict(decided), "texts": texts})
+        if len(data) > _MAX_FILE_BYTES:
+            problem = f"too long to decide the gate of '{decided.task}' while the run is in progress"
+            raise UsageError(f"the reason or instruction is {problem}; shorten it, or decide when the run has paused")
+        write_file(path, data)
         return path
 
     def take(self) -> list[Decided]:
@@ -83,7 +87,7 @@ def _read(path: Path) -> Decided | None:
             document = orjson.loads(stream.read(_MAX_FILE_BYTES) if is_file else b"")
         texts = {name: text.encode() for name, text in document.pop("texts").items()}
         decided = Decided(**document, texts=texts)
-        is_valid = all(isinstance(member, str) for member in document.values()) and decided.decision in _DECISIONS
+        is_valid = all(isinstance(member, str) for member in document.values()) and decided.decision in DECISIONS
         is_by_person = is_valid and decided.actor.startswith("person:") and fits(decided.actor, Actor)
         return decided if is_by_person and texts.keys() <= _TEXT_NAMES else None
     return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from forum_runner.app.decision_box import hand_over
+from forum_runner.app.decision_box import DECISIONS, hand_over
 from forum_runner.app.open_run import DETERMINISTIC, open_run
 from forum_runner.app.requests import DecisionRequest, checked_person_name
 from forum_runner.app.run_handle import close_abandoned_run
@@ -63,6 +63,8 @@ def open_gates(source: LedgerSource) -> OpenGates:
 async def decide(source: LedgerSource, request: DecisionRequest) -> Decision:
     """Records a decision, or hands it to the process that executes the run."""
     directory, actor = _directory(source), f"person:{checked_person_name(request.by)}"
+    if request.decision not in DECISIONS:
+        raise UsageError(f"unknown decision '{request.decision}'; use 'approved' or 'rejected'")
     if request.instruction == "":
         raise UsageError(f"the instruction for '{request.task}' is empty")
     context = _context(directory)

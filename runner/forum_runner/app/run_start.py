@@ -48,6 +48,8 @@ async def repeat(
     workspace: Workspace, request: RunRequest, times: int, services: RunServices
 ) -> AsyncIterator[RunHandle]:
     """Starts a run several times, each after the previous one has finished. Stops after a run that paused."""
+    if request.out is not None:
+        raise UsageError("`out` cannot be used with `repeat`: each run has its own directory")
     request = request.in_workspace(workspace)
     prepared = _prepare(workspace, request, services.observer)
     # Repetitions measure how often a task passes: a cached result would pass every time.
