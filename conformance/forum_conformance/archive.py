@@ -22,7 +22,7 @@ class Member:
     """The offset of its content."""
     size: int
     content_digest: str
-    """The digest of its content, preceded by the tag if the member is in `salted/`."""
+    """The SHA-256 of its content; for a member in `salted/`, of SALT_TAG followed by its content."""
     plain_digest: str
     """The SHA-256 of its body's bytes, without a salt."""
     is_all_zeros: bool

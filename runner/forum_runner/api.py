@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from forum_runner.app.reading import Log, RunDescription
     from forum_runner.app.record_import import ImportResult
     from forum_runner.app.replay import ReplayReport
-    from forum_runner.app.run_handle import FinishedRun, RunHandle
+    from forum_runner.app.run_handle import EndedRun, RunHandle
     from forum_runner.app.verification import RedactionResult
     from forum_runner.app.workflows import Compiled, Drawing
     from forum_runner.explanations import Explanation
@@ -134,17 +134,17 @@ async def start(
         return start_request(workspace, request, RunServices(observer or Observer()))
 
 
-async def run(workspace: Workspace, request: RunRequest, observer: Observer | None = None) -> FinishedRun:
+async def run(workspace: Workspace, request: RunRequest, observer: Observer | None = None) -> EndedRun:
     """Runs a workflow until it finishes or pauses. Cancelling this call pauses the run."""
     return await (await start(workspace, request, observer)).wait()
 
 
-async def resume(workspace: Workspace, request: ResumeRequest, observer: Observer | None = None) -> FinishedRun:
+async def resume(workspace: Workspace, request: ResumeRequest, observer: Observer | None = None) -> EndedRun:
     """Resumes a run that paused or was killed. Returns at once if the run has finished."""
     return await (await start(workspace, request, observer)).wait()
 
 
-async def retry(workspace: Workspace, request: RetryRequest, observer: Observer | None = None) -> FinishedRun:
+async def retry(workspace: Workspace, request: RetryRequest, observer: Observer | None = None) -> EndedRun:
     """Runs a workflow again, and reuses results of an earlier run that passed and have not changed."""
     return await (await start(workspace, request, observer)).wait()
 

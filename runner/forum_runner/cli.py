@@ -32,7 +32,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "Run workflows": {
         "run": "Run a workflow and record what happens.",
-        "resume": "Resume a run that stopped.",
+        "resume": "Resume an interrupted or paused run.",
         "gate": "List pending gates and decide them.",
         "doctor": "Check the installation, credentials and adapters.",
     },

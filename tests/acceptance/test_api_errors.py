@@ -67,9 +67,9 @@ def test_a_path_that_no_file_can_have_is_an_error(folder: Folder, run: str, name
 def test_an_input_with_a_lone_surrogate_is_an_error(folder: Folder) -> None:
     inputs = Inputs(texts={"version": "\ud800"})
 
-    with pytest.raises(UsageError, match="the value of the input 'version' has a lone surrogate"):
+    with pytest.raises(UsageError, match="the value of the input 'version' contains a lone surrogate"):
         api.check(workspace(folder), ["workflow.yaml"], inputs=inputs)
-    with pytest.raises(UsageError, match="the value of the input 'version' has a lone surrogate"):
+    with pytest.raises(UsageError, match="the value of the input 'version' contains a lone surrogate"):
         asyncio.run(api.run(workspace(folder), RunRequest("workflow.yaml", inputs=inputs)))
 
 

@@ -87,7 +87,7 @@ def test_a_handle_of_an_abandoned_run_does_not_affect_the_resumed_run(folder: Fo
 def test_waiting_for_a_run_in_another_event_loop_is_an_error(folder: Folder) -> None:
     async def main() -> str:
         handle = await start_nap(folder)
-        with pytest.raises(UsageError, match="in the event loop that started it"):
+        with pytest.raises(UsageError, match="was started in a different event loop; call wait\\(\\) in that loop"):
             await asyncio.to_thread(asyncio.run, handle.wait())
         handle.cancel()
         return (await handle.wait()).status

@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 PLAN_FIELDS = b'"dispatch", "kind": "plan"'
-OUT_OF_RANGE = "is outside ±(2^53 - 1), so JSON readers disagree on its value"
+OUT_OF_RANGE = "is outside the range ±(2^53 - 1), where JSON parsers agree on the value"
 SPAN = "/resourceSpans/0/scopeSpans/0/spans/0"
 # Sample, text to replace, replacement (None truncates there), and message with file and location.
 DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {

@@ -138,11 +138,11 @@ def test_a_damaged_ledger_is_read_without_a_traceback(examples: Path, tmp_path: 
     raw = forum("log", "--json", "damaged", cwd=tmp_path)
     different = forum("diff", "damaged", examples / "escalated", cwd=tmp_path)
 
-    assert f"damaged   {len(GARBAGE)} lines are not entries, the first at seq 9\n" in summary
+    assert f"damaged   {len(GARBAGE)} lines are not valid entries, the first where entry 9 should be\n" in summary
     assert "torn      6 bytes after the last line\n" in summary
     assert summary.endswith("forum verify damaged\n")
     assert b"    9  not a valid entry (0 bytes)\n   10  not a valid entry (1 byte)\n" in listed.stdout
-    assert b"forum: 8 damaged lines, the first at seq 9; run forum verify damaged\n" in listed.stderr
+    assert b"forum: 8 damaged lines, the first where entry 9 should be; run forum verify damaged\n" in listed.stderr
     assert raw.stdout == data.removesuffix(b'{"torn')
     assert [result.returncode for result in (listed, raw, different)] == [0, 0, 1]
     assert b"Traceback" not in listed.stderr + raw.stderr + different.stderr

@@ -18,7 +18,7 @@ from bench.plans_to_run import load
 from forum_adapters.base import Adapter, Attempt, Reply, Usage
 from forum_adapters.registry import make_adapter
 from forum_runner.api import ResumeRequest, Workspace
-from forum_runner.app.run_handle import FinishedRun, RunHandle
+from forum_runner.app.run_handle import EndedRun, RunHandle
 from forum_runner.app.run_start import start
 from forum_runner.app.runs import RunServices, start_run
 from forum_runner.commands.event_loop import run_main
@@ -94,7 +94,7 @@ def peak_bytes() -> int:
     return int(match[1]) * 1024
 
 
-async def wait(begin: Callable[[], RunHandle]) -> FinishedRun:
+async def wait(begin: Callable[[], RunHandle]) -> EndedRun:
     return await begin().wait()
 
 

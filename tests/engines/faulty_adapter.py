@@ -1,4 +1,4 @@
-"""An adapter whose instruction names the method to run: most methods misbehave."""
+"""An adapter that calls its method named in the task's instruction. Most methods misbehave."""
 
 import asyncio
 import os
@@ -33,8 +33,8 @@ class FaultyAdapter:
 
     async def close(self) -> None:
         if "closed" in self.settings:
-            with open(self.settings["closed"], "a", encoding="utf-8") as lines:  # noqa: PTH123 - a path in a manifest
-                lines.write("closed\n")
+            with open(self.settings["closed"], "a", encoding="utf-8") as file:  # noqa: PTH123 - a path in a manifest
+                file.write("closed\n")
 
     async def succeed(self, delay_s: str = "0") -> None:
         await asyncio.sleep(float(delay_s))
@@ -48,13 +48,13 @@ class FaultyAdapter:
     async def print_output(self) -> None:
         print("on stdout", flush=True)
         print("on stderr", file=sys.stderr, flush=True)
-        os.write(1, b"on file 1\n")
-        os.write(2, b"on file 2\n")
+        os.write(1, b"on fd 1\n")
+        os.write(2, b"on fd 2\n")
 
     async def block(self, seconds: str = "1000") -> None:
         time.sleep(float(seconds))
 
-    async def block_ignoring_signals(self) -> None:
+    async def block_ignoring_sigterm(self) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(1000)
 

@@ -154,7 +154,7 @@ def test_a_killed_runner_leaves_no_process_and_its_run_can_be_resumed(folder: Fo
     slow = {
         "slow": sh(f"{_RECORD_EFFECT}; sleep 100"),
         "blocks": faulty("block 100"),
-        "stubborn": faulty("block_ignoring_signals"),
+        "stubborn": faulty("block_ignoring_sigterm"),
     }
     folder.write(slow, roster=ROSTER, policy=POLICY)
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "none")

@@ -55,7 +55,7 @@ def add_to(commands: Any) -> None:
     add("--timeout", metavar="S", type=seconds, default=30.0, help="timeout per answer in seconds [default: 30]")
     add("--vectors", metavar="DIR", type=Path, help="the directory with MANIFEST.json [default: the package's vectors]")
     add("--write-xfail", metavar="FILE", type=Path, help="write the failures as a list of expected failures")
-    add("--jsonl", metavar="FILE", type=Path, help="write one JSON document for each vector")
+    add("--jsonl", metavar="FILE", type=Path, help="write one JSON line per vector")
     add("--junit", metavar="FILE", type=Path, help="write JUnit XML")
     add("--html", metavar="FILE", type=Path, help="write an HTML page")
     add("--badges", metavar="DIR", type=Path, help="write a badge for each role and level")

@@ -40,13 +40,13 @@ def _require_in_time(run: Run, unit: Unit, gate: Gate, entry: Entry) -> None:
     data, deadline = entry["data"], gate.deadline
     if data["by"] == "person":
         is_before_deadline = deadline is None or entry["at"] < deadline
-        require(is_before_deadline, "L414", f"a person decides at the gate of '{unit.name}' after its deadline")
+        require(is_before_deadline, "L414", f"a person decided the gate of '{unit.name}' after its deadline")
         return
     is_deadline_reached = deadline is not None and entry["at"] >= deadline
     require(
         is_deadline_reached,
         "L414",
-        f"the deadline decides at the gate of '{unit.name}' before it is reached, or without one",
+        f"the gate of '{unit.name}' was decided by deadline, but its deadline had not passed or it has none",
     )
     expected = _DECISIONS[run.task_of(unit)["gate"]["on_deadline"]]
     require(data["decision"] == expected, "L414", f"at its deadline, the gate of '{unit.name}' must be {expected}")

@@ -1,4 +1,4 @@
-"""The rules for verdicts: the checks of an attempt's result, in the order of the plan."""
+"""The rules for verdicts: when a check of an attempt's result may be asked for, answered or lost."""
 
 from forum_conformance.entry import Entry
 from forum_conformance.semantics.attempts import require_capacity
@@ -28,7 +28,10 @@ def verdict_given(run: Run, entry: Entry) -> None:
     else:
         call = _require_open(unit, entry)
         can_be_answered = call.by == data["by"] and not call.is_orphan
-        sentence = f"check {data['check']} of '{unit.name}' is an orphan, or was asked with a different `by`"
+        sentence = (
+            f"check {data['check']} of '{unit.name}' was left open by an earlier process and can only be lost, "
+            "or was asked with a different `by`"
+        )
         require(can_be_answered, "L408", sentence)
         require_cause(entry, call.seq, "the verdict.asked")
         run.close_call(unit, call, data["usage"])
@@ -55,9 +58,14 @@ def _require_due(run: Run, unit: Unit, entry: Entry) -> None:
     )
     require(not unit.has_failed_check, "L415", f"'{unit.name}' is checked, but an earlier check has failed")
     is_next = data["check"] == unit.checks_passed
-    require(is_next, "L415", f"check {data['check']} of '{unit.name}' is not the first that has not passed")
+    require(is_next, "L415", f"the next check of '{unit.name}' is {unit.checks_passed}, not {data['check']}")
     is_planned_type = data["by"] in run.task_of(unit)["accept"][data["check"]]
-    require(is_planned_type, "L415", f"check {data['check']} of '{unit.name}' is not made by {data['by']}")
+    require(
+        is_planned_type,
+        "L415",
+        f"check {data['check']} of '{unit.name}' is recorded as a '{data['by']}' check, "
+        "but the plan defines a different type",
+    )
 
 
 def _require_agent(run: Run, unit: Unit, entry: Entry) -> None:
@@ -69,7 +77,7 @@ def _require_agent(run: Run, unit: Unit, entry: Entry) -> None:
     require(
         actual == expected,
         "L411",
-        f"check {data['check']} of '{unit.name}' is not made by the agent, tier and adapter of the plan",
+        f"check {data['check']} of '{unit.name}' must use the agent, tier and adapter that the plan specifies",
     )
 
 

@@ -35,20 +35,23 @@ def recorded_run(source: LedgerSource) -> RecordedRun:
 
 
 class RecordedPromptAdapter:
-    """Calls an adapter with the prompt that the earlier run recorded: with its run id, and with secrets scrubbed."""
+    """Rewrites each prompt as the earlier run would have recorded it: with its run id, and with secrets scrubbed.
 
-    def __init__(self, adapter: Adapter, run: str, scrubber: Scrubber) -> None:
+    This lets the wrapped adapter find the recorded answer.
+    """
+
+    def __init__(self, adapter: Adapter, recorded_run_id: str, scrubber: Scrubber) -> None:
         self._adapter = adapter
-        self._run = run
+        self._recorded_run_id = recorded_run_id
         self._scrubber = scrubber
 
     def predict(self, attempt: Attempt) -> tuple[Reply, int]:
         if not isinstance(self._adapter, Predictable):
-            raise TypeError("recorded answers must be predictable")
-        return self._adapter.predict(self._with_recorded_prompt(attempt))
+            raise TypeError(f"{type(self._adapter).__name__} does not implement Predictable")
+        return self._adapter.predict(self._as_recorded(attempt))
 
     async def answer(self, attempt: Attempt) -> Reply:
-        return await self._adapter.answer(self._with_recorded_prompt(attempt))
+        return await self._adapter.answer(self._as_recorded(attempt))
 
     async def probe(self) -> str | None:
         return await self._adapter.probe()
@@ -56,14 +59,14 @@ class RecordedPromptAdapter:
     async def close(self) -> None:
         await self._adapter.close()
 
-    def _with_recorded_prompt(self, attempt: Attempt) -> Attempt:
+    def _as_recorded(self, attempt: Attempt) -> Attempt:
         prompt = attempt.prompt
-        run, recorded, scrub = attempt.run, self._run, self._scrubber.scrub_text
-        recorded_prompt = Prompt(
-            scrub(prompt.system).replace(run, recorded),
-            scrub(prompt.text).replace(run, recorded),
-            tuple(scrub(argument).replace(run, recorded) for argument in prompt.argv),
-            self._scrubber.scrub_bytes(prompt.stdin).replace(run.encode(), recorded.encode()),
+        new_id, recorded_id, scrub = attempt.run, self._recorded_run_id, self._scrubber.scrub_text
+        rewritten = Prompt(
+            scrub(prompt.system).replace(new_id, recorded_id),
+            scrub(prompt.text).replace(new_id, recorded_id),
+            tuple(scrub(argument).replace(new_id, recorded_id) for argument in prompt.argv),
+            self._scrubber.scrub_bytes(prompt.stdin).replace(new_id.encode(), recorded_id.encode()),
             prompt.output_schema,
         )
-        return structs.replace(attempt, prompt=recorded_prompt)
+        return structs.replace(attempt, prompt=rewritten)

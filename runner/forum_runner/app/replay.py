@@ -16,7 +16,7 @@ _CHECKED_FACTS = (
     "the prompts, byte for byte, except for the values of secrets",
     "how answers were parsed, and whether they match their types",
     "fingerprints, reservations, charges and budgets",
-    "retries, escalations, verdicts and ends, and the order of all entries",
+    "retries, escalations, verdicts, how each task ended, and the order of all entries",
 )
 _ASSUMED_FACTS = (
     "the answers of adapters, programs, judges and people, and their times",

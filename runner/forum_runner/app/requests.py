@@ -27,7 +27,8 @@ class Inputs:
     def in_workspace(self, workspace: Workspace) -> Inputs:
         for name, text in self.texts.items():
             if text.encode(errors="ignore").decode() != text:
-                raise UsageError(f"the value of the input '{name}' has a lone surrogate, which is not a character")
+                fault = "contains a lone surrogate, which cannot be encoded as UTF-8"
+                raise UsageError(f"the value of the input '{name}' {fault}")
         return self if self.file is None else replace(self, file=workspace.path(self.file))
 
 

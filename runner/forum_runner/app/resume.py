@@ -11,7 +11,7 @@ from msgspec import structs
 from forum_runner.app.invocation import INVOCATION, Invocation, read_invocation
 from forum_runner.app.open_run import check_has_entry
 from forum_runner.app.recorded_answers import recorded_run
-from forum_runner.app.run_handle import FinishedRun
+from forum_runner.app.run_handle import EndedRun
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.canonical import digest
 from forum_runner.errors import UsageError
@@ -37,11 +37,11 @@ class FoundRun:
         return self.start.entry.data.mode
 
     @property
-    def finished(self) -> FinishedRun | None:
+    def finished(self) -> EndedRun | None:
         """How the run finished, if it has."""
         if self.status is None:
             return None
-        return FinishedRun(self.directory, self.start.entry.run, Outcome(self.status), was_finished=True)
+        return EndedRun(self.directory, self.start.entry.run, Outcome(self.status), already_finished=True)
 
     def read_invocation(self) -> Invocation:
         """How the run was started. Raises if the file contradicts the mode in the ledger."""

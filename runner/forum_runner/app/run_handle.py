@@ -26,17 +26,17 @@ _EXIT_CODES = {
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedRun:
+class EndedRun:
     """How a run finished or paused, its directory, and why results of earlier runs were reused or not.
 
-    `was_finished`: the run had finished before, so there was nothing to resume.
+    `already_finished` is True if the run had already finished when it was resumed.
     """
 
     directory: Path
     run: str
     outcome: Outcome
-    decisions: tuple[ReuseDecision, ...] = ()
-    was_finished: bool = False
+    reuse_decisions: tuple[ReuseDecision, ...] = ()
+    already_finished: bool = False
 
     @property
     def status(self) -> str:
@@ -57,15 +57,15 @@ class FinishedRun:
 class RunHandle:
     """A run in the event loop that started it. `cancel` may be called from any thread.
 
-    `interrupt` asks for an orderly pause. It is None for a run in virtual time, which stops at once. `resources` are
-    closed when the run ends.
+    `interrupt` asks for an orderly pause. If it is None (a run in virtual time, or one that has already ended),
+    `cancel` stops the run at once. `resources` are closed when the run ends.
     """
 
     def __init__(
         self,
         directory: Path,
         run: str,
-        work: Coroutine[Any, Any, FinishedRun],
+        work: Coroutine[Any, Any, EndedRun],
         interrupt: Callable[[], None] | None,
         resources: ExitStack,
     ) -> None:
@@ -74,18 +74,20 @@ class RunHandle:
         self._interrupt = interrupt
         self._resources = resources
         self._is_pausing = False
-        # The observer's exception when the run was about to pause.
-        self._error: Exception | None = None
+        # The exception that an observer raised when the run was asked to pause.
+        self._pause_error: Exception | None = None
         self._loop = asyncio.get_running_loop()
         self._task = self._loop.create_task(work)
-        self._task.add_done_callback(self._close)
+        self._task.add_done_callback(self._on_done)
         _active[directory.resolve()] = self
 
-    async def wait(self) -> FinishedRun:
+    async def wait(self) -> EndedRun:
         """Returns when the run has finished or paused. Cancelling this call pauses the run, then raises."""
-        self._check_is_running()
+        self._raise_if_abandoned()
         if not self._task.done() and asyncio.get_running_loop() is not self._loop:
-            raise UsageError(f"wait for the run in '{self.directory}' in the event loop that started it")
+            raise UsageError(
+                f"the run in '{self.directory}' was started in a different event loop; call wait() in that loop"
+            )
         try:
             with file_errors():
                 return await asyncio.shield(self._task)
@@ -93,7 +95,7 @@ class RunHandle:
             await self._pause()
             if self._is_waiter_cancelled():
                 raise
-            raise self._error or UnfinishedRunError(self.directory) from None
+            raise self._pause_error or UnfinishedRunError(self.directory) from None
 
     async def _pause(self) -> None:
         self.cancel()
@@ -110,8 +112,11 @@ class RunHandle:
         return waiter is None or waiter.cancelling() > 0
 
     def cancel(self, *, now: bool = False) -> None:
-        """Asks for an orderly pause: open calls are cancelled and recorded. With `now`, does not wait for them."""
-        self._check_is_running()
+        """Pauses the run (status `paused`, not `cancelled`): open calls are cancelled and recorded.
+
+        With `now`, does not wait for them.
+        """
+        self._raise_if_abandoned()
         if not self._task.done():
             self._loop.call_soon_threadsafe(self._cancel, now)
 
@@ -123,7 +128,7 @@ class RunHandle:
             _abandoned.add(self)
         return is_abandoned
 
-    def _check_is_running(self) -> None:
+    def _raise_if_abandoned(self) -> None:
         if self.close_if_abandoned():
             raise UnfinishedRunError(self.directory, "the run ended because its event loop was closed")
 
@@ -139,10 +144,10 @@ class RunHandle:
             try:
                 self._interrupt()
             except Exception as error:
-                self._error = error
+                self._pause_error = error
                 self._task.cancel()
 
-    def _close(self, task: asyncio.Task[FinishedRun]) -> None:
+    def _on_done(self, task: asyncio.Task[EndedRun]) -> None:
         self._release()
         if not task.cancelled():
             task.exception()  # otherwise asyncio logs an exception that nobody retrieved
@@ -159,15 +164,15 @@ _active: dict[Path, RunHandle] = {}
 _abandoned: set[RunHandle] = set()
 
 
-def finished_handle(finished: FinishedRun, resources: ExitStack | None = None) -> RunHandle:
+def ended_handle(ended: EndedRun, resources: ExitStack | None = None) -> RunHandle:
     """The handle of a run that has already finished or paused."""
     resources = resources or ExitStack()
 
-    async def work() -> FinishedRun:
+    async def work() -> EndedRun:
         with resources:
-            return finished
+            return ended
 
-    return RunHandle(finished.directory, finished.run, work(), None, resources)
+    return RunHandle(ended.directory, ended.run, work(), None, resources)
 
 
 def close_abandoned_run(directory: Path) -> None:

@@ -18,7 +18,7 @@ from forum_runner.app.requests import Inputs, ResumeRequest, RetryRequest, RunRe
 from forum_runner.app.resume import FoundRun, changed_files, find_run, relocate
 from forum_runner.app.resume_inputs import check_secrets, read_secrets
 from forum_runner.app.reuse import Reuse
-from forum_runner.app.run_handle import RunHandle, close_abandoned_run, finished_handle
+from forum_runner.app.run_handle import RunHandle, close_abandoned_run, ended_handle
 from forum_runner.app.run_preparation import PreparedRun, prepare, with_secrets
 from forum_runner.app.runs import RunServices, resume_run, start_run
 from forum_runner.app.workflows import Compiled, compile_file
@@ -40,7 +40,7 @@ def start(workspace: Workspace, request: RunRequest | ResumeRequest | RetryReque
     if isinstance(request, RetryRequest):
         return _retry(workspace, request, found, services)
     if found.finished is not None:
-        return finished_handle(found.finished)
+        return ended_handle(found.finished)
     return _resume(workspace, request, found, services)
 
 

@@ -18,7 +18,7 @@ from forum_runner.app.invocation import INVOCATION
 from forum_runner.app.open_run import DETERMINISTIC, open_deterministic_ledger, virtual_salt
 from forum_runner.app.recorded_answers import RecordedPromptAdapter
 from forum_runner.app.reuse import Reuse
-from forum_runner.app.run_handle import FinishedRun, RunHandle, finished_handle
+from forum_runner.app.run_handle import EndedRun, RunHandle, ended_handle
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.runs_folder import check_is_free, new_directory
 from forum_runner.errors import ExitCode, UnfinishedRunError, UsageError
@@ -149,7 +149,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, st
         resources.callback(services.observer.closed)
         services.observer.earlier_entries(_observed_entries(directory))
         if not is_deterministic and machine.is_waiting(clock.now_us):
-            return finished_handle(FinishedRun(directory, run, Outcome("paused", "gate")), resources)
+            return ended_handle(EndedRun(directory, run, Outcome("paused", "gate")), resources)
         services.observer.resumed(islice(describe_resume(machine.state, clock.now_us), _MAX_RESUME_LINES))
         engine = _make_engine(services, prepared, mode_name)
         resumed = _OpenRun(machine, writer, prepared, mode, services, engine, resources)
@@ -238,12 +238,12 @@ async def _run_in_turns(steps: Generator[None, None, Outcome]) -> Outcome:
     raise AssertionError
 
 
-async def _finish(run: _OpenRun, drive: Callable[[], Awaitable[Outcome]]) -> FinishedRun:
+async def _finish(run: _OpenRun, drive: Callable[[], Awaitable[Outcome]]) -> EndedRun:
     """Drives the run, closes its ledger, and lets later runs find its results."""
     directory = run.writer.directory
     with run.resources:
         try:
-            finished = FinishedRun(directory, run.writer.run, await drive())
+            ended = EndedRun(directory, run.writer.run, await drive())
         except LedgerBrokenError as error:
             raise UnfinishedRunError(directory, str(error), ExitCode.INCOMPLETE) from error
         except asyncio.CancelledError:
@@ -252,9 +252,9 @@ async def _finish(run: _OpenRun, drive: Callable[[], Awaitable[Outcome]]) -> Fin
             raise
     reuse = run.services.reuse
     if reuse is None:
-        return finished
+        return ended
     reuse.store_results(directory)
-    return replace(finished, decisions=tuple(reuse.decisions))
+    return replace(ended, reuse_decisions=tuple(reuse.decisions))
 
 
 def _make_engine(services: RunServices, prepared: PreparedRun, mode: str) -> Engine | None:

@@ -18,7 +18,8 @@ def command(run: str, size: int | None, key_file: Path | None, output: str | Non
     """Print a ledger's size and Merkle root, optionally signed.
 
     RUN is a run directory, a ledger, the id of a run, or `-` for standard input. With a copy of the checkpoint, anyone
-    can verify later that the ledger has only grown. An unsealed ledger has a checkpoint of its entries so far.
+    can verify later that the ledger has only grown. For an unsealed ledger, the checkpoint covers the entries written
+    so far.
 
     Exits 3 if the ledger's bytes or chain are invalid, and 7 if it has no entry.
     """

@@ -22,7 +22,7 @@ from forum_runner.commands.options import JSON, WORKSPACE, combine_options
 from forum_runner.commands.output import discard, echo, show_findings, wants_color, write_json
 
 if TYPE_CHECKING:
-    from forum_runner.app.run_handle import FinishedRun, RunHandle
+    from forum_runner.app.run_handle import EndedRun, RunHandle
     from forum_runner.progress.run_display import RunDisplay
     from forum_runner.report.run_result import RunResult
 
@@ -77,7 +77,7 @@ def enable_garbage_collection() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-async def wait_for(handle: RunHandle) -> FinishedRun:
+async def wait_for(handle: RunHandle) -> EndedRun:
     """Waits for a run. The first SIGINT, SIGTERM or SIGHUP pauses it; the second one does not wait for open calls."""
     loop = asyncio.get_running_loop()
     received = count()
@@ -93,31 +93,31 @@ async def wait_for(handle: RunHandle) -> FinishedRun:
 def run_request(request: RunRequest | ResumeRequest | RetryRequest, display: RunDisplay, *, as_json: bool) -> int:
     """Executes a request, and prints the result of the run."""
 
-    async def main() -> FinishedRun:
+    async def main() -> EndedRun:
         return await wait_for(await api.start(WORKSPACE, request, display))
 
     enable_garbage_collection()
-    finished = run_main(main())
-    if finished.was_finished:
-        hint = "" if finished.status == "passed" else "; start a new run from it with 'forum resume --failed'"
-        display.notice(f"the run has finished with the status '{finished.status}'{hint}")
-    for decision in finished.decisions:
+    ended = run_main(main())
+    if ended.already_finished:
+        hint = "" if ended.status == "passed" else "; start a new run from it with 'forum resume --failed'"
+        display.notice(f"the run has finished with the status '{ended.status}'{hint}")
+    for decision in ended.reuse_decisions:
         fate = "reuse" if decision.is_reused else "run"
         display.event("reuse", f"  {decision}", task=decision.task, fate=fate, reason=decision.reason)
-    return _show_result(finished, display, as_json=as_json)
+    return _show_result(ended, display, as_json=as_json)
 
 
-def _show_result(finished: FinishedRun, display: RunDisplay, *, as_json: bool) -> int:
+def _show_result(ended: EndedRun, display: RunDisplay, *, as_json: bool) -> int:
     from forum_runner.report.run_result_json import result_document
     from forum_runner.report.run_result_text import render_result
     from forum_runner.report.step_summary import render_step_summary
 
-    result = finished.result()
+    result = ended.result()
     document = (lambda: result_document(result)) if as_json else None
-    location = f"the run is in '{finished.directory}'"
+    location = f"the run is in '{ended.directory}'"
     is_printed = _show(document, lambda color: render_result(result, color=color), location, display)
     _append_step_summary(lambda: render_step_summary(result), display)
-    return finished.exit_code if is_printed else finished.exit_code or ExitCode.FAILED
+    return ended.exit_code if is_printed else ended.exit_code or ExitCode.FAILED
 
 
 def show_pass_rates(runs: Sequence[RunResult], exit_code: ExitCode, display: RunDisplay, *, as_json: bool) -> int:

@@ -24,9 +24,10 @@ class Dependencies:
         self.downstream = reverse(self.upstream)
 
     def find_tasks(self, reference: str) -> set[str]:
-        """The tasks that a name refers to: one by its id, all instances of a task, or all tasks of a used plan.
+        """The tasks that a name refers to: one by its id, all instances of a task, or all tasks of an included plan.
 
-        Any step of the path may omit the instance. Raises a UsageError if there is no such task.
+        A plan is included with `uses`. Any step of the path may omit the instance. Raises a UsageError if there is no
+        such task.
         """
         steps = reference.split("/")
         tasks = {name for name in self.tasks if _matches(steps, name.split("/"))}

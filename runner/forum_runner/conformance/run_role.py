@@ -29,10 +29,10 @@ async def _run(request: SuiteRequest) -> str:
 async def _resume(request: SuiteRequest) -> str:
     """Resumes with the wave plan from the ledger and everything else from the request."""
     resume = api.ResumeRequest(request.text("output"), started_with=_run_request(request))
-    finished = await api.resume(_workspace(request), resume)
-    if finished.was_finished:
-        raise api.UsageError(f"cannot resume the run: it finished with the status '{finished.status}'")
-    return finished.status
+    ended = await api.resume(_workspace(request), resume)
+    if ended.already_finished:
+        raise api.UsageError(f"cannot resume the run: it finished with the status '{ended.status}'")
+    return ended.status
 
 
 def _workspace(request: SuiteRequest) -> api.Workspace:

@@ -92,5 +92,5 @@ def as_json(value: Any, key: str = "") -> Any:
     if key == "intValue" or key.endswith("UnixNano"):
         return str(value)
     if abs(value) > MAX_INTEGER:
-        raise OtlpError(f"{value} is outside ±(2^53 - 1), so JSON readers disagree on its value")
+        raise OtlpError(f"{value} is outside the range ±(2^53 - 1), where JSON parsers agree on the value")
     return value

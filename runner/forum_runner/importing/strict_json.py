@@ -75,7 +75,7 @@ def _description(error: json.JSONDecodeError, characters: str) -> str:
 
 def _integer(digits: str) -> int:
     if len(digits) > _MAX_64_BIT_LENGTH or abs(int(digits)) > MAX_INTEGER:
-        raise ValueError(f"{_shorten(digits)} is outside ±(2^53 - 1), so JSON readers disagree on its value")
+        raise ValueError(f"{_shorten(digits)} is outside the range ±(2^53 - 1), where JSON parsers agree on the value")
     return int(digits)
 
 

@@ -31,7 +31,7 @@ class Body(NamedTuple):
         try:
             return cls(text.encode(), TEXT, is_sensitive)
         except UnicodeEncodeError as error:
-            raise UsageError("the text has a lone surrogate, which is not a character") from error
+            raise UsageError("the text contains a lone surrogate, which cannot be encoded as UTF-8") from error
 
     @classmethod
     def json(cls, value: Any, *, is_sensitive: bool = False) -> Body:

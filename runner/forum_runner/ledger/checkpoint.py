@@ -82,21 +82,21 @@ def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | Ledger
 
 
 def compare_checkpoint(
-    checkpoint: Checkpoint, run: str, size: int, root: bytes | None, what: str = CHECKPOINT_LABEL
+    checkpoint: Checkpoint, run: str, size: int, root: bytes | None, label: str = CHECKPOINT_LABEL
 ) -> LedgerFinding | None:
     """The finding if a checkpoint, or a pin, disagrees with a ledger of `size` entries; None if it agrees.
 
-    `root` is the root of the ledger's first `checkpoint.size` entries, None if it is unknown. `what` is the word for
-    the checkpoint in the finding.
+    `root` is the root of the ledger's first `checkpoint.size` entries, None if it is unknown. `label` is what
+    the finding calls the checkpoint.
     """
     if checkpoint.run != run:
-        return LedgerFinding("L507", None, f"the {what} belongs to run {checkpoint.run}, not {run}")
+        return LedgerFinding("L507", None, f"the {label} belongs to run {checkpoint.run}, not {run}")
     if checkpoint.size > size:
-        sentence = f"the {what}'s size is {checkpoint.size}, larger than the ledger's size of {size}"
-        return LedgerFinding(_TOO_LARGE_CODES[what], None, sentence)
+        sentence = f"the {label}'s size is {checkpoint.size}, larger than the ledger's size of {size}"
+        return LedgerFinding(_TOO_LARGE_CODES[label], None, sentence)
     if checkpoint.root != root:
-        sentence = f"the {what}'s root differs from the ledger's root at size {checkpoint.size}"
-        return LedgerFinding(_DIFFERENT_ROOT_CODES[what], None, sentence)
+        sentence = f"the {label}'s root differs from the ledger's root at size {checkpoint.size}"
+        return LedgerFinding(_DIFFERENT_ROOT_CODES[label], None, sentence)
     return None
 
 

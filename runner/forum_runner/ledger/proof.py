@@ -211,10 +211,10 @@ def check_proof(
     return ProofReport(proof, found, is_vouched=has_reference and not found)
 
 
-def _compare(proof: Proof, other: Checkpoint, what: str) -> LedgerFinding | None:
+def _compare(proof: Proof, other: Checkpoint, label: str) -> LedgerFinding | None:
     checkpoint, roots = proof.checkpoint, proof.roots()
-    finding = compare_checkpoint(other, checkpoint.run, checkpoint.size, roots.get(other.size), what)
+    finding = compare_checkpoint(other, checkpoint.run, checkpoint.size, roots.get(other.size), label)
     if finding is not None and finding.code != "L507" and other.size not in roots:
         sizes = " and ".join(str(size) for size in roots)
-        return replace(finding, sentence=f"the {what}'s size is {other.size}; the proof has roots for {sizes} only")
+        return replace(finding, sentence=f"the {label}'s size is {other.size}; the proof has roots for {sizes} only")
     return finding

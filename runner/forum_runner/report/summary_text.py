@@ -131,8 +131,11 @@ def _imported(opened: ReadEntry) -> Iterator[str]:
 
 def _damage(history: RunHistory, color: bool) -> Iterator[str]:
     if history.unreadable:
-        lines = "1 line is not an entry" if history.unreadable == 1 else f"{history.unreadable:,} lines are not entries"
-        yield painted(f"damaged   {lines}, the first at seq {history.first_unreadable:,}", color, fg="red")
+        first = f"{history.first_unreadable:,} should be"
+        lines = f"{history.unreadable:,} lines are not valid entries, the first where entry {first}"
+        if history.unreadable == 1:
+            lines = f"the line where entry {first} is not a valid entry"
+        yield painted(f"damaged   {lines}", color, fg="red")
     if history.torn_bytes:
         yield painted(f"torn      {counted(history.torn_bytes, 'byte')} after the last line", color, fg="red")
 

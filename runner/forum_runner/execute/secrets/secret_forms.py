@@ -14,25 +14,26 @@ from forum_runner.ledger.archive import LARGE_BYTES
 # Programs wrap base64, and JSON escapes newlines.
 _LINE_WRAP = rb"(?:\r?\n|(?:\\r)?\\n)?"
 _PIECE_BYTES = 1 << 18
-# The length of the longest form, per byte of the value: JSON writes a byte as six, and base64 may be wrapped anywhere.
-_LONGEST_FORM = 16
+# An upper bound on the length of any form, per byte of the value: JSON needs up to 6 bytes (`\u00XX`), and base64 that
+# is wrapped after every character needs fewer than 7.
+_MAX_FORM_BYTES_PER_BYTE = 16
 
 
 class SecretForms:
-    """Finds a secret in any of these forms, and replaces it with a mark that contains its name."""
+    """Finds a secret in any of the forms that this module lists, and replaces it with a mark that contains its name."""
 
     def __init__(self, name: str, value: str) -> None:
         self.value = value.encode(errors="surrogatepass")
         self._mark = f"[scrubbed: {name}]".encode()
-        quoted = [json.dumps(value, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)]
-        self._plain = {self.value, *(text.encode(errors="surrogatepass") for text in quoted)}
+        json_escaped = [json.dumps(value, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)]
+        self._literals = {self.value, *(text.encode(errors="surrogatepass") for text in json_escaped)}
         self._hex = self.value.hex().encode()
         cores = set(_base64_cores(self.value))
-        # Without the first character: after a backslash, it looks like an escaped newline.
-        self._base64 = {core[1:] for core in cores}
-        # Without the first two bytes: after a percent sign, they look like hexadecimal digits.
-        self._in_a_url = self.value.replace(b"+", b" ")[2:]
-        forms = [*map(re.escape, self._plain), b"".join(map(_escaped_byte, self.value)), b"(?i:%b)" % self._hex]
+        # Drop the first character: an `n` or `r` after a backslash would be removed as an escaped newline.
+        self._base64_traces = {core[1:] for core in cores}
+        # Drop the first two bytes: hex digits after a percent sign would be decoded.
+        self._url_trace = self.value.replace(b"+", b" ")[2:]
+        forms = [*map(re.escape, self._literals), b"".join(map(_url_byte_pattern, self.value)), b"(?i:%b)" % self._hex]
         forms += [_LINE_WRAP.join(re.escape(bytes([character])) for character in core) for core in cores]
         forms.sort(key=lambda form: len(form), reverse=True)
         self._pattern = re.compile(b"|".join(forms))
@@ -60,22 +61,22 @@ class SecretForms:
     def may_occur_in(self, data: bytes) -> bool:
         """A fast check of large data. It has false positives, but no false negatives.
 
-        It searches for traces that every form leaves, which is many times as fast as matching the forms.
+        It searches for traces: every form leaves at least one. This is many times faster than matching the forms.
         """
-        reach = _LONGEST_FORM * len(self.value)
+        reach = _MAX_FORM_BYTES_PER_BYTE * len(self.value)
         pieces = (data[start : start + _PIECE_BYTES + reach] for start in range(0, len(data), _PIECE_BYTES))
         return any(map(self._may_occur_in_piece, pieces))
 
     def _may_occur_in_piece(self, piece: bytes) -> bool:
-        if any(form in piece for form in self._plain) or self._hex in piece.lower():
+        if any(literal in piece for literal in self._literals) or self._hex in piece.lower():
             return True
         unwrapped = piece.replace(b"\\r", b"").replace(b"\\n", b"").translate(None, b"\r\n")
-        if any(core in unwrapped for core in self._base64):
+        if any(trace in unwrapped for trace in self._base64_traces):
             return True
         has_escapes = b"%" in piece
         if has_escapes and b"%" in self.value:
             return True  # a percent sign of the value cannot be distinguished from an escape
-        return (has_escapes or b" " in self.value) and self._in_a_url in unquote_to_bytes(piece).replace(b"+", b" ")
+        return (has_escapes or b" " in self.value) and self._url_trace in unquote_to_bytes(piece).replace(b"+", b" ")
 
 
 def _base64_cores(data: bytes) -> Iterator[bytes]:
@@ -86,7 +87,7 @@ def _base64_cores(data: bytes) -> Iterator[bytes]:
             yield encoded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
 
 
-def _escaped_byte(byte: int) -> bytes:
-    """A pattern for a byte in a URL: plain, or a percent sign and two digits. A space may be a plus sign."""
+def _url_byte_pattern(byte: int) -> bytes:
+    """A pattern for a byte in a URL: plain, or a percent sign and two hex digits. A space may be a plus sign."""
     plain = b"[ +]" if byte == ord(" ") else re.escape(bytes([byte]))
     return b"(?:%b|%%(?i:%02x))" % (plain, byte)

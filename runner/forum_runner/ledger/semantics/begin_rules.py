@@ -149,10 +149,11 @@ def gate_decided(run: CheckedRun, entry: Entry[GateDecided]) -> None:
         raise Violation("L414", f"the decision about '{unit.name}' is not about the content that its gate displayed")
     is_past_deadline = gate.deadline is not None and entry.at >= gate.deadline
     if data.by == "person" and is_past_deadline:
-        raise Violation("L414", f"a person decided about '{unit.name}' after the deadline")
+        raise Violation("L414", f"a person decided the gate of '{unit.name}' after its deadline")
     planned = None if unit.task.gate is None else unit.task.gate.deadline_decision
     if data.by == "deadline" and not is_past_deadline:
-        raise Violation("L414", f"the deadline decides about '{unit.name}' before it is reached, or without one")
+        sentence = f"the gate of '{unit.name}' was decided by deadline, but its deadline had not passed or it has none"
+        raise Violation("L414", sentence)
     if data.by == "deadline" and data.decision != planned:
         raise Violation("L414", f"at its deadline, the gate of '{unit.name}' must be {planned}")
     check_cause(entry, gate.seq, "which opened the gate")

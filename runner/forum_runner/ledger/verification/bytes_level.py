@@ -89,7 +89,7 @@ def _check_depth_and_surrogates(text: str) -> None:
     try:
         json.dumps(everything, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise Violation("L102", "the line has a lone surrogate, which is not a character") from error
+        raise Violation("L102", "the line contains a lone surrogate, which cannot be encoded as UTF-8") from error
 
 
 def _keys_and_values(pairs: list[tuple[str, Any]]) -> list[Any]:

@@ -69,8 +69,8 @@ class SealChecker:
         agreeing = []
         for item in self._expected:
             root = self._roots.get(item.checkpoint.size)
-            what = PIN if item.source == PIN else CHECKPOINT_LABEL
-            finding = compare_checkpoint(item.checkpoint, run, self.tree.size, root, what)
+            label = PIN if item.source == PIN else CHECKPOINT_LABEL
+            finding = compare_checkpoint(item.checkpoint, run, self.tree.size, root, label)
             if finding is None:
                 agreeing.append(ComparedCheckpoint(item.source, item.checkpoint.size, item.signed_by))
             else:

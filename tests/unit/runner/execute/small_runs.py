@@ -13,7 +13,7 @@ from bundles import compile_files, invocation_in, workflow
 from forum_adapters.base import Attempt, Reply
 from forum_adapters.scripted import ScriptedAdapter
 from forum_runner.api import Workspace
-from forum_runner.app.run_handle import FinishedRun
+from forum_runner.app.run_handle import EndedRun
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.runs import RunServices, resume_run, start_run
 from forum_runner.canonical import canonical
@@ -207,7 +207,7 @@ def outputs(**by_task: Any) -> list[dict[str, Any]]:
     return [{"task": task, "output": output} for task, output in by_task.items()]
 
 
-def run_in(directory: Path, tasks: Mapping[str, Any], answers: Sequence[Any], **parts: Any) -> FinishedRun:
+def run_in(directory: Path, tasks: Mapping[str, Any], answers: Sequence[Any], **parts: Any) -> EndedRun:
     """Execute a deterministic run that writes a run directory."""
     prepared = prepared_run(plan_of(tasks, **parts), directory.parent, answers)
     return run_prepared(prepared, out=directory, is_deterministic=True)
@@ -217,16 +217,16 @@ def prepared_run(plan: Mapping[str, Any], root: Path, answers: Sequence[Any] | N
     return PreparedRun(read_wave_plan(plan), canonical(plan), invocation_in(root, answers))
 
 
-def run_prepared(prepared: PreparedRun, services: RunServices | None = None, **options: Any) -> FinishedRun:
-    async def main() -> FinishedRun:
+def run_prepared(prepared: PreparedRun, services: RunServices | None = None, **options: Any) -> EndedRun:
+    async def main() -> EndedRun:
         workspace = Workspace(prepared.root)
         return await start_run(prepared, services or RunServices(), workspace, **options).wait()
 
     return asyncio.run(main())
 
 
-def resume_prepared(directory: Path, prepared: PreparedRun) -> FinishedRun:
-    async def main() -> FinishedRun:
+def resume_prepared(directory: Path, prepared: PreparedRun) -> EndedRun:
+    async def main() -> EndedRun:
         return await resume_run(directory, prepared, RunServices(), read_run_start(directory)).wait()
 
     return asyncio.run(main())

@@ -217,7 +217,7 @@ def test_a_blocked_worker_does_not_delay_others_and_is_killed_when_cancelled(
     monkeypatch.setattr(process, "_CANCEL_PATIENCE_S", 0.3)
 
     async def use(calls: Calls) -> list[Reply | None]:
-        stuck = ["block", "block_ignoring_signals", "ignore_cancellation"]
+        stuck = ["block", "block_ignoring_sigterm", "ignore_cancellation"]
         calls.begin(*stuck)
         done = await calls.call("succeed")
         for call in stuck:
@@ -305,7 +305,7 @@ def test_workers_and_their_child_processes_end_with_the_runner(tmp_path: Path) -
         "from unit.runner.execute.test_process_engine import Calls\n"
         "async def main():\n"
         "    calls = Calls()\n"
-        f"    calls.begin('leak_process', 'block', 'block_ignoring_signals', settings={FAULTY!r})\n"
+        f"    calls.begin('leak_process', 'block', 'block_ignoring_sigterm', settings={FAULTY!r})\n"
         "    await calls.wait_for('leak_process')\n"
         "    print('ready', flush=True)\n"
         "    await asyncio.sleep(1000)\n"

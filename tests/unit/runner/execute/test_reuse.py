@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forum_runner.api import RedactionRequest, RunRequest, TaskSelection, Workspace
-from forum_runner.app.run_handle import FinishedRun
+from forum_runner.app.run_handle import EndedRun
 from forum_runner.app.run_preparation import PreparedRun, prepare
 from forum_runner.app.verification import redact_body
 from forum_runner.app.workflows import Compiled
@@ -241,4 +241,4 @@ def test_the_reason_for_not_reusing_names_the_state_in_the_base_run(tmp_path: Pa
     ],
 )
 def test_the_exit_code_reflects_the_outcome_of_the_run(outcome: Outcome, exit_code: int) -> None:
-    assert FinishedRun(Path(), OTHER_RUN, outcome).exit_code == exit_code
+    assert EndedRun(Path(), OTHER_RUN, outcome).exit_code == exit_code

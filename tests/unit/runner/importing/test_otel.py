@@ -180,7 +180,7 @@ def test_an_out_of_range_number_elsewhere_is_rejected_with_its_location(spool: R
 
     assert (raised.value.place, raised.value.sentence) == (
         "line 1, /resourceSpans/0/scopeSpans/0/spans/0",
-        f"{2**60} is outside ±(2^53 - 1), so JSON readers disagree on its value",
+        f"{2**60} is outside the range ±(2^53 - 1), where JSON parsers agree on the value",
     )
 
 

@@ -161,7 +161,7 @@ def entry_with(**members: Any) -> Change:
         (set_to("entry", "[]"), "its entry is malformed: the line is JSON, but not an object"),
         (set_to("entry", LINES[3].decode() + "\n"), "its entry has more than one line"),
         (entry_with(data=float("nan")), "its entry is malformed: the line is not JSON"),
-        (entry_with(data="\ud800"), "its entry is malformed: the line has a lone surrogate"),
+        (entry_with(data="\ud800"), "its entry is malformed: the line contains a lone surrogate"),
         (entry_with(data=nested(64)), "its entry is malformed: the line is nested more than 64 levels deep"),
         (entry_with(run=OTHER_RUN), "its run or seq differs from its entry"),
         (entry_with(seq=4), "its run or seq differs from its entry"),
