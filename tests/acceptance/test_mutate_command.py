@@ -23,13 +23,13 @@ VERIFIERS = {
     "forum": ["--entrypoint", f"{sys.executable} -m forum_runner conform", "--serve"],
     "javascript": ["--entrypoint", f"node {ROOT / 'conformance/js/main.js'}", "--serve"],
 }
-JUDGE = Path(forum_conformance.__file__).parent
+PACKAGE = Path(forum_conformance.__file__).parent
 
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for cached schema results: a mutant shares most of its entries with its original."""
-    return tmp_path_factory.mktemp("memory")
+    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def run_dir(tmp_path: Path) -> Path:
 
 
 def mutate(*arguments: str | Path, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [*command_with_cache(cache, str(JUDGE / "__main__.py")), "mutate"] if cache else COMMAND
+    command = [*command_with_cache(cache, str(PACKAGE / "__main__.py")), "mutate"] if cache else COMMAND
     return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
@@ -58,7 +58,7 @@ def test_a_correct_verifier_catches_every_detectable_mutant(
 ) -> None:
     if verifier == "javascript" and not shutil.which("node"):
         pytest.skip("node is not installed")
-    program = shlex.join(command_with_cache(cache, str(JUDGE / "program" / "__main__.py")))
+    program = shlex.join(command_with_cache(cache, str(PACKAGE / "program" / "__main__.py")))
     options = [word.format(judge=program) for word in VERIFIERS[verifier]]
 
     result = mutate(LEDGERS[name](tmp_path), *options, "--each", "1", "--json", cache=cache)
@@ -68,9 +68,9 @@ def test_a_correct_verifier_catches_every_detectable_mutant(
     assert score["caught"] == score["mutants"] - score["out_of_reach"] > 150
     assert score["found_beside"] == score["shown_beside"] == score["out_of_reach"] > 5
     # A ledger truncated at an earlier seal, or sealed again, is undetectable without a checkpoint.
-    undetectable = ("rewrite-", "semantic-truncated-and-sealed", "truncated-at-a-line")
-    out_of_reach = {kind for kind, tally in score["kinds"].items() if tally["out_of_reach"]}
-    assert all(kind.startswith(undetectable) for kind in out_of_reach)
+    prefixes = ("rewrite-", "semantic-truncated-and-sealed", "truncated-at-a-line")
+    undetectable = {kind for kind, counts in score["kinds"].items() if counts["out_of_reach"]}
+    assert all(kind.startswith(prefixes) for kind in undetectable)
 
 
 def test_survivors_are_listed_and_kept(run_dir: Path, tmp_path: Path) -> None:
@@ -88,9 +88,9 @@ def test_survivors_are_listed_and_kept(run_dir: Path, tmp_path: Path) -> None:
     assert result.returncode == 1
     assert result.stdout.splitlines()[1:] == [
         "  archive-removed  0 of 1 caught",
-        "survived: archive-removed 1, the file: called valid",
-        f"to create one again: forum-conformance mutate {run_dir} --seed 5 --kinds KIND --each NUMBER --keep DIR",
-        "1 mutant: 0 of 1 caught (0 %)",
+        "survived: archive-removed #1 (the file): called valid",
+        f"to recreate one: forum-conformance mutate {run_dir} --seed 5 --kinds KIND --each NUMBER --keep DIR",
+        "1 mutant: 0 of 1 caught (0%)",
         "1 survived",
     ]
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["archive-removed-1"]
@@ -114,9 +114,15 @@ def test_an_undetectable_mutant_must_be_caught_with_the_checkpoint_of_the_origin
     result = mutate(run_dir, *wrong_implementation("hashes_only"), "--kinds", "rewrite-of-another-run")
 
     assert result.returncode == 1
-    assert "survived: rewrite-of-another-run 1, every entry: with the original's checkpoint: called valid\n" in (
-        result.stdout
-    )
+    survivor = "rewrite-of-another-run #1 (every entry): called valid, even with the original's checkpoint"
+    assert result.stdout.splitlines()[1:] == [
+        "  rewrite-of-another-run  1 undetectable",
+        f"survived: {survivor}",
+        f"to recreate one: forum-conformance mutate {run_dir} --seed 1 --kinds KIND --each NUMBER --keep DIR",
+        "1 mutant",
+        "1 undetectable without a checkpoint (LEDGER-REACH-001); with the original's checkpoint, 0 of 1 caught",
+        "1 survived",
+    ]
 
 
 def test_a_subset_of_levels_is_tested_only_with_mutants_detectable_at_them(run_dir: Path) -> None:
@@ -134,7 +140,7 @@ def test_a_subset_of_levels_is_tested_only_with_mutants_detectable_at_them(run_d
     ("name", "fault"),
     [
         ("always_invalid", "the verifier calls it invalid"),
-        ("crashes", "the verifier does not answer: process: ended without an answer, exit status 1"),
+        ("crashes", "the verifier did not answer correctly: its process ended without an answer, exit status 1"),
     ],
 )
 def test_a_verifier_that_rejects_the_unchanged_ledger_gets_no_score(name: str, fault: str, run_dir: Path) -> None:
@@ -215,7 +221,7 @@ def test_an_invalid_ledger_is_refused_with_its_findings(run_dir: Path) -> None:
         ([".", "--entrypoint", ""], "the entrypoint is empty"),
     ],
 )
-def test_wrong_usage_is_reported(arguments: list[str], message: str, run_dir: Path) -> None:
+def test_usage_errors_are_reported(arguments: list[str], message: str, run_dir: Path) -> None:
     result = subprocess.run([*COMMAND, *arguments], cwd=run_dir, capture_output=True, text=True, check=False)
 
     assert result.returncode == 2

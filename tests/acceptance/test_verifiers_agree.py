@@ -53,7 +53,7 @@ def find_problems(mutant: Mutant, run_dir: Path, checkpoint: Path) -> list[str]:
     """Find disagreements and wrong verdicts on a mutant: alone and, if undetectable, with the original's checkpoint."""
     name = f"{mutant.kind} ({mutant.description})"
     problems = compare_reports(name, judge_report(run_dir), runner_report(run_dir), mutant.verdicts)
-    if not mutant.in_reach:
+    if not mutant.is_detectable:
         with_checkpoint = f"{name} with a checkpoint"
         problems += compare_reports(
             with_checkpoint, judge_report(run_dir, checkpoint), runner_report(run_dir, checkpoint), CAUGHT_VERDICTS

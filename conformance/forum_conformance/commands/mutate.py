@@ -131,7 +131,7 @@ def _original_rejected_text(arguments: argparse.Namespace, reply: "VerifierReply
         description = "answers 'unsupported'"
         description += "" if arguments.level else " (if it checks only some levels, pass --level, such as --level 1-2)"
     else:
-        description = f"calls it {reply.verdict}" if reply.verdict else f"does not answer: {reply.problem}"
+        description = f"calls it {reply.verdict}" if reply.verdict else f"did not answer correctly: {reply.problem}"
     first_line = (
         f"'{arguments.path}' is valid, but the verifier {description}; its verdicts on mutants would prove nothing\n"
     )

@@ -17,13 +17,13 @@ UNKNOWN_DIGEST = "0123456789abcdef" * 4
 class Change:
     """One possible mutation. `build` returns the files of the changed run directory.
 
-    `in_reach` is false if the changed run is valid, such as a consistently rewritten run: no verifier can reject it
-    without outside evidence (LEDGER-REACH-001).
+    `is_detectable` is false if the changed run is valid, such as a consistently rewritten run: no verifier can reject
+    it without outside evidence (LEDGER-REACH-001).
     """
 
     location: str
     build: Callable[[], Files]
-    in_reach: bool = True
+    is_detectable: bool = True
 
 
 Mutator = Callable[[Original, Random], Iterator[Change]]
@@ -57,13 +57,13 @@ def files_with_entries(original: Original, entries: list[Entry]) -> Files:
 
 
 def edit_changes(
-    original: Original, edit: Edit, kinds: Iterable[str] = (), *, in_reach: bool = True
+    original: Original, edit: Edit, kinds: Iterable[str] = (), *, is_detectable: bool = True
 ) -> Iterator[Change]:
     """One change per entry of these kinds, or of every kind if none is given; the chain is recomputed."""
     selected = frozenset(kinds)
     for seq, entry in enumerate(original.entries):
         if not selected or entry["kind"] in selected:
-            yield Change(entry_label(seq, entry), partial(_files_after_edit, original, seq, edit), in_reach)
+            yield Change(entry_label(seq, entry), partial(_files_after_edit, original, seq, edit), is_detectable)
 
 
 def renumber(entries: Iterable[Entry]) -> list[Entry]:

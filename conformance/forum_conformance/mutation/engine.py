@@ -1,7 +1,7 @@
 """Create mutants of a valid run directory: each has one change.
 
-A verifier must reject every mutant that is in reach. It may accept a mutant that is out of reach, but not together with
-the checkpoint of the original.
+A verifier must reject every detectable mutant. It may accept an undetectable mutant, but not together with the
+checkpoint of the original.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ ANY_VERDICT = CAUGHT_VERDICTS | {"valid"}
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A changed run directory. `in_reach` is as in `Change`."""
+    """A changed run directory. `is_detectable` is as in `Change`."""
 
     kind: str
     number: int
     """The number within its kind, from 1. Seed, kind and number identify a mutant."""
     description: str
-    in_reach: bool
+    is_detectable: bool
     files: Files = field(repr=False)
 
     @property
@@ -60,7 +60,7 @@ class Mutant:
     @property
     def verdicts(self) -> frozenset[str]:
         """The allowed verdicts of a verifier that sees only the directory."""
-        return CAUGHT_VERDICTS if self.in_reach else ANY_VERDICT
+        return CAUGHT_VERDICTS if self.is_detectable else ANY_VERDICT
 
     def apply(self, target_dir: Path) -> Path:
         """Write the mutant's run directory."""
@@ -118,4 +118,4 @@ def _number_mutants(original: Original, kind: str, changes: list[Change]) -> Ite
         files = change.build()
         if files != original.files:
             number += 1
-            yield Mutant(kind, number, change.location, change.in_reach, files)
+            yield Mutant(kind, number, change.location, change.is_detectable, files)

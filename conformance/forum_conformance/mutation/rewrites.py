@@ -27,11 +27,11 @@ OPTIONAL_KINDS = ("context.cut", "budget.exceeded", "budget.stopped", "run.repai
 
 def _edit_all_entries(edit: Edit, original: Original, _: Random) -> Iterator[Change]:
     entries = [edit(entry) for entry in original.entries]
-    yield Change("every entry", partial(original.rewrite, Draft(entries)), in_reach=False)
+    yield Change("every entry", partial(original.rewrite, Draft(entries)), is_detectable=False)
 
 
 def _edit_each_entry(edit: Edit, *kinds: str) -> Mutator:
-    return lambda original, _: edit_changes(original, edit, kinds, in_reach=False)
+    return lambda original, _: edit_changes(original, edit, kinds, is_detectable=False)
 
 
 def _four_years_later(entry: Entry) -> Entry:
@@ -45,7 +45,7 @@ def _insert_notes(original: Original, _: Random) -> Iterator[Change]:
         before = original.entries[seq - 1]
         note = {**before, "seq": -1, "kind": "x-note", "data": {}, "bodies": {}, "causes": []}
         entries = [*original.entries[:seq], note, *original.entries[seq:]]
-        yield Change(f"before seq {seq}", partial(files_with_entries, original, entries), in_reach=False)
+        yield Change(f"before seq {seq}", partial(files_with_entries, original, entries), is_detectable=False)
 
 
 def _drop_optional_entries(original: Original, _: Random) -> Iterator[Change]:
@@ -54,7 +54,7 @@ def _drop_optional_entries(original: Original, _: Random) -> Iterator[Change]:
     for seq, entry in enumerate(original.entries):
         if entry["kind"] in optional_kinds or entry["kind"].startswith("x-"):
             entries = [*original.entries[:seq], *original.entries[seq + 1 :]]
-            yield Change(entry_label(seq, entry), partial(files_with_entries, original, entries), in_reach=False)
+            yield Change(entry_label(seq, entry), partial(files_with_entries, original, entries), is_detectable=False)
 
 
 def _swap_neighbors(original: Original, _: Random) -> Iterator[Change]:
@@ -64,14 +64,16 @@ def _swap_neighbors(original: Original, _: Random) -> Iterator[Change]:
         tasks = {first["data"].get("task"), second["data"].get("task")}
         if first["seq"] not in second["causes"] and len(tasks) == 2 and None not in tasks:
             entries = [*original.entries[:seq], second, first, *original.entries[seq + 2 :]]
-            yield Change(f"seqs {seq} and {seq + 1}", partial(files_with_entries, original, entries), in_reach=False)
+            yield Change(
+                f"seqs {seq} and {seq + 1}", partial(files_with_entries, original, entries), is_detectable=False
+            )
 
 
 def _drop_answers(original: Original, _: Random) -> Iterator[Change]:
     """Drop all answers of a run that did not pass: no rule requires them."""
     if not requires_answers(original):
         entries = [entry for entry in original.entries if entry["kind"] != "answer.given"]
-        yield Change("every answer", partial(files_with_entries, original, entries), in_reach=False)
+        yield Change("every answer", partial(files_with_entries, original, entries), is_detectable=False)
 
 
 def _replace_prompts(original: Original, _: Random) -> Iterator[Change]:
@@ -84,14 +86,14 @@ def _replace_prompts(original: Original, _: Random) -> Iterator[Change]:
         ]
         if "prompt" in entry["bodies"] and earlier_prompts:
             changed = {**entry, "bodies": {**entry["bodies"], "prompt": earlier_prompts[-1]}}
-            yield Change(entry_label(seq, entry), partial(files_with, original, seq, changed), in_reach=False)
+            yield Change(entry_label(seq, entry), partial(files_with, original, seq, changed), is_detectable=False)
 
 
 def _edit_seal_without_checkpoint(edit: Callable[[Entry], Entry], original: Original, _: Random) -> Iterator[Change]:
     """Change the last seal: no other line covers it, so only a checkpoint reveals the change."""
     bare = replace(original, files=original.without("checkpoint"))
     entries = [*original.entries[:-1], edit(original.entries[-1])]
-    yield Change("the seal", partial(bare.rewrite, Draft(entries)), in_reach=False)
+    yield Change("the seal", partial(bare.rewrite, Draft(entries)), is_detectable=False)
 
 
 KINDS: dict[str, Mutator] = {

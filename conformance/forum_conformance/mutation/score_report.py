@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from forum_conformance.mutation.scoring import MutantCounts, Outcome
@@ -35,9 +35,20 @@ def score_document(score: Score) -> dict[str, Any]:
         "path": score.path,
         "verifier": score.verifier,
         "seed": score.seed,
-        **asdict(score.total),
-        "kinds": {kind: asdict(counts) for kind, counts in sorted(score.kinds.items())},
+        **_counts_document(score.total),
+        "kinds": {kind: _counts_document(counts) for kind, counts in sorted(score.kinds.items())},
         "survivors": [_survivor(outcome, score.seed) for outcome in _in_order(score.survivors)],
+    }
+
+
+def _counts_document(counts: MutantCounts) -> dict[str, int]:
+    return {
+        "mutants": counts.mutants,
+        "caught": counts.caught,
+        "survived": counts.survived,
+        "out_of_reach": counts.undetectable,
+        "shown_beside": counts.tested_with_checkpoint,
+        "found_beside": counts.caught_with_checkpoint,
     }
 
 
@@ -48,7 +59,7 @@ def _survivor(outcome: Outcome, seed: int) -> dict[str, Any]:
         "number": mutant.number,
         "seed": seed,
         "change": mutant.description,
-        "in_reach": mutant.in_reach,
+        "in_reach": mutant.is_detectable,
         "objection": outcome.objection,
         "stderr": outcome.stderr,
     }
@@ -65,11 +76,11 @@ def _lines(score: Score) -> Iterator[str]:
         yield f"  {kind:<{width}}  {_caught_text(counts)}"
     for outcome in _in_order(score.survivors):
         mutant = outcome.mutant
-        yield f"survived: {mutant.kind} {mutant.number}, {mutant.description}: {outcome.objection}"
+        yield f"survived: {mutant.kind} #{mutant.number} ({mutant.description}): {outcome.objection}"
         yield from (f"  stderr    {line}" for line in printable_lines(outcome.stderr)[-_STDERR_LINES:])
     if score.survivors:
         command = f"forum-conformance mutate {shlex.quote(score.path)} --seed {score.seed}"
-        yield f"to create one again: {command} --kinds KIND --each NUMBER --keep DIR"
+        yield f"to recreate one: {command} --kinds KIND --each NUMBER --keep DIR"
     yield from _total_lines(score.total)
 
 
@@ -78,23 +89,25 @@ def _in_order(survivors: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _caught_text(counts: MutantCounts) -> str:
-    parts = [f"{counts.caught} of {counts.in_reach} caught"] if counts.in_reach else []
-    if counts.out_of_reach:
-        parts.append(f"{counts.out_of_reach} out of reach")
+    parts = [f"{counts.caught} of {counts.detectable} caught"] if counts.detectable else []
+    if counts.undetectable:
+        parts.append(f"{counts.undetectable} undetectable")
     return ", ".join(parts)
 
 
 def _total_lines(counts: MutantCounts) -> Iterator[str]:
-    share = f": {counts.caught} of {counts.in_reach} caught ({_percent(counts)} %)" if counts.in_reach else ""
+    share = f": {counts.caught} of {counts.detectable} caught ({_percent(counts)}%)" if counts.detectable else ""
     yield f"{counts.mutants} mutant{'s' * (counts.mutants != 1)}{share}"
-    if counts.out_of_reach:
-        with_checkpoint = f"; with the original's checkpoint, {counts.found_beside} of {counts.shown_beside} caught"
-        text = f"{counts.out_of_reach} out of reach of any verifier without a checkpoint (LEDGER-REACH-001)"
-        yield text + (with_checkpoint if counts.shown_beside else "")
+    if counts.undetectable:
+        text = f"{counts.undetectable} undetectable without a checkpoint (LEDGER-REACH-001)"
+        if counts.tested_with_checkpoint:
+            caught = f"{counts.caught_with_checkpoint} of {counts.tested_with_checkpoint} caught"
+            text += f"; with the original's checkpoint, {caught}"
+        yield text
     if counts.survived:
         yield f"{counts.survived} survived"
 
 
 def _percent(counts: MutantCounts) -> str:
     """Rounded down, so that 100 means all."""
-    return f"{counts.caught * 1000 // counts.in_reach / 10:g}"
+    return f"{counts.caught * 1000 // counts.detectable / 10:g}"

@@ -31,11 +31,11 @@ class Outcome:
     mutant: Mutant
     reply: VerifierReply
     reply_with_checkpoint: VerifierReply | None
-    """The reply if the verifier also gets the checkpoint of the original; only for mutants out of reach."""
+    """The reply if the verifier also gets the checkpoint of the original; only for undetectable mutants."""
 
     @property
     def is_caught(self) -> bool:
-        return self.mutant.in_reach and self.reply.verdict in CAUGHT_VERDICTS
+        return self.mutant.is_detectable and self.reply.verdict in CAUGHT_VERDICTS
 
     @property
     def is_caught_with_checkpoint(self) -> bool:
@@ -43,8 +43,8 @@ class Outcome:
 
     @property
     def survived(self) -> bool:
-        """Whether the verifier failed. A mutant out of reach may be called valid alone, but not with the checkpoint."""
-        if self.mutant.in_reach:
+        """Whether the verifier failed. An undetectable mutant may be called valid, but not with the checkpoint."""
+        if self.mutant.is_detectable:
             return not self.is_caught
         return self.reply.verdict is None or (
             self.reply_with_checkpoint is not None and not self.is_caught_with_checkpoint
@@ -53,9 +53,11 @@ class Outcome:
     @property
     def objection(self) -> str:
         """Why the mutant survived."""
-        if self.mutant.in_reach or self.reply.verdict is None or self.reply_with_checkpoint is None:
+        if self.mutant.is_detectable or self.reply.verdict is None or self.reply_with_checkpoint is None:
             return _describe(self.reply)
-        return f"with the original's checkpoint: {_describe(self.reply_with_checkpoint)}"
+        if self.reply_with_checkpoint.verdict is None:
+            return f"with the original's checkpoint, {_describe(self.reply_with_checkpoint)}"
+        return f"{_describe(self.reply_with_checkpoint)}, even with the original's checkpoint"
 
     @property
     def stderr(self) -> str:
@@ -79,7 +81,7 @@ def outcomes(
         run_dir = mutant.apply(work_dir / mutant.name)
         try:
             reply = verify(run_dir, None)
-            with_checkpoint = verify(run_dir, checkpoint) if checkpoint and not mutant.in_reach else None
+            with_checkpoint = verify(run_dir, checkpoint) if checkpoint and not mutant.is_detectable else None
         finally:
             shutil.rmtree(run_dir)
         return Outcome(mutant, reply, with_checkpoint)
@@ -104,25 +106,25 @@ def outcomes(
 
 @dataclass(slots=True)
 class MutantCounts:
-    """The fields are members of the JSON report."""
+    """Counts of mutants by their outcome."""
 
     mutants: int = 0
     caught: int = 0
     survived: int = 0
-    out_of_reach: int = 0
-    shown_beside: int = 0
-    """Mutants out of reach that the verifier also got together with the checkpoint of the original."""
-    found_beside: int = 0
-    """Those of them that it caught."""
+    undetectable: int = 0
+    tested_with_checkpoint: int = 0
+    """Undetectable mutants that the verifier also got together with the checkpoint of the original."""
+    caught_with_checkpoint: int = 0
+    """Undetectable mutants that it caught with this checkpoint."""
 
     def count(self, outcome: Outcome) -> None:
         self.mutants += 1
         self.caught += outcome.is_caught
         self.survived += outcome.survived
-        self.out_of_reach += not outcome.mutant.in_reach
-        self.shown_beside += outcome.reply_with_checkpoint is not None
-        self.found_beside += outcome.is_caught_with_checkpoint
+        self.undetectable += not outcome.mutant.is_detectable
+        self.tested_with_checkpoint += outcome.reply_with_checkpoint is not None
+        self.caught_with_checkpoint += outcome.is_caught_with_checkpoint
 
     @property
-    def in_reach(self) -> int:
-        return self.mutants - self.out_of_reach
+    def detectable(self) -> int:
+        return self.mutants - self.undetectable

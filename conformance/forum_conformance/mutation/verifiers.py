@@ -10,6 +10,7 @@ from forum_conformance.judge import ALL_LEVELS, NoLedger, OutsideEvidence, judge
 from forum_conformance.mutation.engine import CAUGHT_VERDICTS, Mutant
 from forum_conformance.mutation.scoring import VerifierReply, Verify
 from forum_conformance.suite.client import Client, Reply
+from forum_conformance.suite.difference import Difference
 from forum_conformance.suite.request import ALWAYS_CHECKED, PROTOCOL
 
 __all__ = ["ALL_LEVELS", "UNSUPPORTED", "detected_at_levels", "judge_verifier", "program_verifier"]
@@ -53,10 +54,15 @@ def program_verifier(clients: Sequence[Client], levels: frozenset[int]) -> Verif
     return verify
 
 
+def _problem_text(problem: Difference) -> str:
+    if problem.place == "process":
+        return f"its process {problem.actual}"
+    return f"{problem.place}: {problem.actual}"
+
+
 def _verifier_reply(reply: Reply) -> VerifierReply:
     if reply.problem or reply.answer is None:
-        problem = f"{reply.problem.place}: {reply.problem.actual}" if reply.problem else "no answer"
-        return VerifierReply(None, problem, reply.stderr)
+        return VerifierReply(None, _problem_text(reply.problem) if reply.problem else "no answer", reply.stderr)
     verdict = reply.answer["verdict"]
     return VerifierReply(None, UNSUPPORTED, reply.stderr) if verdict == "unsupported" else VerifierReply(verdict)
 

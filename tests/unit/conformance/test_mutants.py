@@ -67,10 +67,10 @@ def test_a_mutant_is_written_unchanged(tmp_path: Path) -> None:
 def test_only_an_undetectable_mutant_may_be_called_valid(tmp_path: Path) -> None:
     all_mutants = list(mutants(LEDGERS["two_waves"](tmp_path), seed=1, limit=400))
 
-    assert {mutant.verdicts for mutant in all_mutants if mutant.in_reach} == {CAUGHT_VERDICTS}
-    assert {mutant.verdicts for mutant in all_mutants if not mutant.in_reach} == {ANY_VERDICT}
+    assert {mutant.verdicts for mutant in all_mutants if mutant.is_detectable} == {CAUGHT_VERDICTS}
+    assert {mutant.verdicts for mutant in all_mutants if not mutant.is_detectable} == {ANY_VERDICT}
     assert all(
-        mutant.in_reach
+        mutant.is_detectable
         for mutant in all_mutants
         if not mutant.kind.startswith(("rewrite-", "semantic-truncated-and-sealed"))
     )
