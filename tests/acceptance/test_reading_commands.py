@@ -128,6 +128,17 @@ def test_an_empty_ledger_is_shown_and_listed(tmp_path: Path) -> None:
     assert stdout_of("diff", "empty", "empty", cwd=tmp_path).startswith("no difference")
 
 
+def test_a_single_damaged_line_is_reported_with_its_place(examples: Path, tmp_path: Path) -> None:
+    lines = (examples / "escalated" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "damaged").write_bytes(b"".join([*lines[:9], b"garbage\n", *lines[9:]]))
+
+    summary = stdout_of("show", "damaged", cwd=tmp_path)
+    listed = forum("log", "damaged", cwd=tmp_path)
+
+    assert "damaged   the line where entry 9 should be is not a valid entry\n" in summary
+    assert b"forum: 1 damaged line where entry 9 should be; run forum verify damaged\n" in listed.stderr
+
+
 def test_a_damaged_ledger_is_read_without_a_traceback(examples: Path, tmp_path: Path) -> None:
     lines = (examples / "escalated" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
     data = b"".join([*lines[:9], *(line + b"\n" for line in GARBAGE), *lines[9:], b'{"torn'])

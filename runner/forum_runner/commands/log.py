@@ -92,7 +92,8 @@ def _warn(log: Log, run: str) -> None:
 
     if log.unreadable:
         lines = counted(log.unreadable, "damaged line")
-        echo_err(f"forum: {lines}, the first where entry {log.first_unreadable:,} should be; run forum verify {run}")
+        lines += ", the first" if log.unreadable > 1 else ""
+        echo_err(f"forum: {lines} where entry {log.first_unreadable:,} should be; run forum verify {run}")
     if log.torn_bytes:
         tail = f"{counted(log.torn_bytes, 'byte')} after the last line"
         echo_err(f"forum: {tail}: a torn tail, or a line that is being written")
