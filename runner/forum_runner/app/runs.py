@@ -45,7 +45,7 @@ _VIRTUAL_STEPS = 64
 
 @dataclass(frozen=True, slots=True)
 class RunServices:
-    """The observer of a run, the results that it may reuse, and its engine, by default that of the prepared run."""
+    """The observer of a run, the results that it may reuse, and its engine. By default, the prepared run names it."""
 
     observer: Observer = field(default_factory=Observer)
     reuse: Reuse | None = None
@@ -258,10 +258,11 @@ async def _finish(run: _OpenRun, drive: Callable[[], Awaitable[Outcome]]) -> End
 
 
 def _make_engine(services: RunServices, prepared: PreparedRun, mode: str) -> Engine | None:
-    recorded, scrubber = prepared.recorded, Scrubber(prepared.scrubbed)
+    recorded = prepared.recorded
     if mode == DETERMINISTIC:
         return None
     if recorded is not None:
+        scrubber = Scrubber(prepared.scrubbed)
         return LocalEngine(
             lambda name, settings: RecordedPromptAdapter(make_adapter(name, settings), recorded.run, scrubber)
         )
