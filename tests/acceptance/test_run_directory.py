@@ -33,7 +33,7 @@ CONTENTS: dict[str, tuple[Mapping[str, str], str]] = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    return Folder(tmp_path / "work")
+    return Folder(tmp_path / "project")
 
 
 def write_files(directory: Path, files: Mapping[str, str]) -> None:
@@ -86,14 +86,14 @@ def test_an_empty_directory_name_is_refused(failed_run: Folder, command: str) ->
 
 
 def test_an_empty_directory_is_accepted_and_so_is_the_current_one(tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "work")
+    folder = Folder(tmp_path / "project")
     folder.write({"a": sh("echo x")})
     here = Folder(tmp_path / "here")
     (here.path / "created").mkdir(parents=True)
 
-    created = here.forum("run", "../work/workflow.yaml", "--out", "created")
+    created = here.forum("run", "../project/workflow.yaml", "--out", "created")
     (here.path / "created").rename(tmp_path / "created")
-    current = here.forum("run", "../work/workflow.yaml", "--out", ".")
+    current = here.forum("run", "../project/workflow.yaml", "--out", ".")
 
     assert (created.code, current.code) == (0, 0), (created, current)
     check_valid(tmp_path / "created")

@@ -93,7 +93,7 @@ class ProcessTree:
     def end(self, wakeup: Wakeup, grace_s: float, patience_s: float, kill_now_fd: int | None = None) -> None:
         """Sends SIGTERM, and SIGKILL after `grace_s` or as soon as `kill_now_fd` is readable.
 
-        Then it waits for up to `patience_s`. Afterwards, `is_gone` tells whether all processes have ended.
+        Then it waits for up to `patience_s`. Afterwards, `is_gone` says whether all processes have ended.
         """
         groups = self._groups()
         for group in groups:

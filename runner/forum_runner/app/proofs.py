@@ -35,7 +35,7 @@ class EmptyLedgerError(ForumError):
 class LedgerCheckpoint:
     """A checkpoint of a ledger, and its bytes.
 
-    `is_sealed` tells whether the whole ledger is sealed, even if the checkpoint covers only its first entries.
+    `is_sealed` says whether the whole ledger is sealed, even if the checkpoint covers only its first entries.
     """
 
     checkpoint: Checkpoint
@@ -45,7 +45,7 @@ class LedgerCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class LedgerProof:
-    """A proof about a ledger, and its bytes. `is_sealed` tells whether the whole ledger is sealed."""
+    """A proof about a ledger, and its bytes. `is_sealed` says whether the whole ledger is sealed."""
 
     proof: Proof
     is_sealed: bool

@@ -90,7 +90,7 @@ class DirectoryCache:
         return found is not None and found[1]
 
     def _look_up(self, fingerprint: str) -> tuple[Reusable, bool] | None:
-        """The result, and whether its output was redacted; None if there is no result."""
+        """The result with this fingerprint, and whether its output was redacted. None if nothing is found."""
         try:
             record = orjson.loads(self._record_path(fingerprint).read_bytes())
             run, task, path = str(record["run"]), str(record["task"]), self._directory.resolve() / record["directory"]
