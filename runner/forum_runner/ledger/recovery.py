@@ -107,9 +107,11 @@ class _Scan:
             end = check_bodies(self.index, self.directory / BODIES, findings, is_sealed=self.state.is_sealed)
         except UnreadableArchive as error:
             raise DamagedLedgerError(str(self.directory), LedgerFinding("L301", None, str(error))) from error
-        for finding in findings.listed:
-            if finding.code not in _REPAIRABLE_CODES:
-                raise DamagedLedgerError(str(self.directory), finding)
+        # Not all findings are listed, but `codes` has the codes of all.
+        if damage := findings.codes - _REPAIRABLE_CODES:
+            listed = (finding for finding in findings.listed if finding.code in damage)
+            first = next(listed, LedgerFinding(min(damage), None, "see `forum verify`"))
+            raise DamagedLedgerError(str(self.directory), first)
         return end
 
 

@@ -13,6 +13,7 @@ from forum_runner.errors import UsageError
 from forum_runner.ledger import Body, DamagedLedgerError, Verdict, VerifyReport, create_ledger, open_ledger
 from forum_runner.ledger import verify as verify_source
 from forum_runner.ledger.source import ledger_at
+from forum_runner.ledger.verification.report import MAX_LISTED
 
 
 def verify(run_dir: Path) -> VerifyReport:
@@ -89,6 +90,25 @@ def test_an_invalid_ledger_cannot_be_opened_and_stays_unchanged(run_dir: Path, n
         open_ledger(run_dir)
 
     assert (run_dir / name).read_bytes() == data
+
+
+def test_damage_is_found_behind_more_repairable_findings_than_are_listed(tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    with create_ledger(run_dir) as ledger:
+        for number in range(MAX_LISTED + 1):
+            ledger.append("x-note", bodies={"text": Body.text(f"note {number}")})
+        whole = (run_dir / "bodies.tar").read_bytes()
+        for seq in range(1, MAX_LISTED + 1):
+            ledger.redact(seq, "text", "private")
+    # The redactions are unfinished again, and the last note, which is not redacted, is altered.
+    data = bytearray(whole + (run_dir / "bodies.tar").read_bytes()[len(whole) :])
+    data[len(whole) - 512] ^= 1
+    (run_dir / "bodies.tar").write_bytes(data)
+
+    with pytest.raises(DamagedLedgerError, match="is invalid: L303"):
+        open_ledger(run_dir)
+
+    assert (run_dir / "bodies.tar").read_bytes() == data
 
 
 @pytest.mark.parametrize("name", ["ledger.jsonl", "bodies.tar"])
